@@ -1,0 +1,232 @@
+"""Binds a loss into a compiled loop, compiles it once, and keeps the machine code on disk.
+
+A loop is a plain Python function that calls names it does not define, such as ``slopes``. :func:`bind` copies it
+with those names bound to compiled functions of a loss, whose parameters become constants. The compiler's own
+disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code
+depends on: the loop, the loss, its parameters, every helper and global they reach, compiler flags and versions.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import threading
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.extending import overload
+
+from nearer import __version__
+from nearer.losses import ops
+
+# Everything of fast mathematics but "nnan" and "ninf": a NaN or an infinity must stay visible.
+FLAGS = frozenset({"reassoc", "nsz", "arcp", "contract", "afn"})
+OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy"}
+COMPILER = (
+    f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy's errors"
+)
+
+_bound: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+@overload(ops.where)
+def _where(condition, x, y):  # type: ignore[no-untyped-def]  # numba compares the two signatures
+    return lambda condition, x, y: x if condition else y
+
+
+def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
+    """Return the loop compiled for a loss.
+
+    Parameters
+    ----------
+    loop : function
+        Plain Python over arrays. It may call ``value``, ``slopes`` and ``probability`` of two squared distances,
+        and read the names given as constants.
+    loss : object, optional
+        A loss of the house or any object of its shape.
+    **constants : number
+        Further names of the loop, compiled in.
+
+    Returns
+    -------
+    callable
+        The compiled loop, which runs without the interpreter's lock.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer.jit import bind
+    >>> from nearer.losses import STE
+    >>> def total(near, far):
+    ...     s = 0.0
+    ...     for p in range(near.size):
+    ...         s += value(near[p], far[p])
+    ...     return s
+    >>> round(bind(total, STE())(np.zeros(2), np.zeros(2)), 4)
+    1.3863
+    """
+    parts = _parts_of(loss) if loss is not None else {}
+    text = "\n".join([COMPILER, _described(loop), repr(sorted(constants.items()))])
+    for name, (method, parameters) in parts.items():
+        text += f"\n{name}: {parameters!r} {_described(method)}"
+    name = f"{loop.__name__}_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+    with _lock:
+        if name not in _bound:
+            words = {word: _closed(method, parameters) for word, (method, parameters) in parts.items()}
+            copy = _copied(loop, {**words, **constants}, name)
+            compiled = numba.njit(nogil=True, **OPTIONS)(copy)
+            compiled._cache = _LoopCache(copy)
+            _bound[name] = compiled
+        return _bound[name]
+
+
+def _parts_of(loss: Any) -> dict[str, tuple[Callable, tuple | None]]:
+    """Return each method of the loss as a plain function with the numbers that stand for its ``self``."""
+    numbers = {k: v for k, v in sorted(vars(loss).items()) if isinstance(v, int | float)}
+    parameters = namedtuple("Parameters", numbers.keys())._make(float(v) for v in numbers.values())  # type: ignore
+    parts: dict[str, tuple[Callable, tuple | None]] = {}
+    for word in ("value", "slopes", "probability"):
+        method = getattr(loss, word)
+        parts[word] = (method.__func__, parameters) if hasattr(method, "__func__") else (method, None)
+    return parts
+
+
+def _closed(method: Callable, parameters: tuple | None) -> Any:
+    """Compile a method with its parameters as constants."""
+    compiled = numba.njit(**OPTIONS)(_copied(method, {}, method.__name__))
+    if parameters is None:
+        return compiled
+    if not parameters:
+        return numba.njit(**OPTIONS)(lambda near, far: compiled(None, near, far))
+    return numba.njit(**OPTIONS)(lambda near, far: compiled(parameters, near, far))
+
+
+def _copied(function: Callable, words: dict[str, Any], name: str) -> FunctionType:
+    """Copy a function under a name, the words bound and every plain helper it calls compiled."""
+    plain = _plain(function)
+    scope = {**plain.__globals__, **words}
+    for helper, value in _reached(plain):
+        if helper not in words and isinstance(value, FunctionType) and value is not ops.where:
+            scope[helper] = numba.njit(inline="always", **OPTIONS)(_copied(value, words, value.__name__))
+    code = plain.__code__.replace(co_name=name, co_qualname=name)
+    copy = FunctionType(code, scope, name, plain.__defaults__, plain.__closure__)
+    copy.__annotations__ = dict(plain.__annotations__)
+    return copy
+
+
+def _plain(function: Callable) -> FunctionType:
+    function = getattr(function, "py_func", function)
+    if not isinstance(function, FunctionType):
+        raise ValueError(f"{function!r} is not a plain Python function, so it cannot be compiled into a loop")
+    return function
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+def _reached(function: FunctionType) -> list[tuple[str, Any]]:
+    """Return the globals and closed-over values that a function can see, by name."""
+    found = {n: function.__globals__[n] for n in _names_in(function.__code__) if n in function.__globals__}
+    cells = function.__closure__ or ()
+    found.update(zip(function.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    return sorted(found.items())
+
+
+def _described(thing: Any, seen: frozenset[int] = frozenset()) -> str:
+    """Describe all that the machine code of a thing depends on, as text."""
+    thing = getattr(thing, "py_func", thing)
+    if id(thing) in seen:
+        return "again"
+    if isinstance(thing, CodeType):
+        constants = [_described(c, seen) if isinstance(c, CodeType) else repr(c) for c in thing.co_consts]
+        return f"{thing.co_code.hex()} {constants} {thing.co_names} {thing.co_varnames}"
+    if isinstance(thing, FunctionType):
+        inner = seen | {id(thing)}
+        globals_ = [f"{name}={_described(value, inner)}" for name, value in _reached(thing)]
+        return f"{_described(thing.__code__, inner)} {thing.__defaults__!r} {globals_}"
+    if isinstance(thing, ModuleType):
+        return f"module {thing.__name__} {getattr(thing, '__version__', '')}"
+    return f"{type(thing).__name__} {thing!r}"
+
+
+def cache_folder() -> Path:
+    """Return the folder of the compiled loops: ``NEARER_CACHE`` or the user's cache folder.
+
+    Examples
+    --------
+    >>> from nearer.jit import cache_folder
+    >>> cache_folder().name
+    'loops'
+    """
+    if given := os.environ.get("NEARER_CACHE"):
+        return Path(given).expanduser() / "loops"
+    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "nearer" / "loops"
+
+
+def cache_size() -> tuple[int, int]:
+    """Return how many compiled loops lie on disk, and their bytes.
+
+    Examples
+    --------
+    >>> from nearer.jit import cache_size
+    >>> loops, size = cache_size()
+    """
+    files = [f for f in cache_folder().glob("*.nb[ic]") if f.is_file()]
+    return sum(f.suffix == ".nbc" for f in files), sum(f.stat().st_size for f in files)
+
+
+def clear_cache() -> None:
+    """Remove all compiled loops from disk; they are compiled again when needed."""
+    shutil.rmtree(cache_folder(), ignore_errors=True)
+
+
+class _Folder:
+    """Where numba's cache machinery is told to keep a loop: our folder, never stale, since names carry hashes."""
+
+    _py_file = __file__
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def ensure_cache_path(self) -> None:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        return COMPILER
+
+
+class _LoopFiles(CompileResultCacheImpl):
+    def __init__(self, function: FunctionType) -> None:
+        self._lineno = 0
+        self._locator = _Folder()
+        self._filename_base = function.__name__
+
+
+class _LoopCache(FunctionCache):
+    """Numba's cache, but a folder that cannot be read or written is a reason to compile, not to fail."""
+
+    _impl_class = _LoopFiles
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a torn file: unpickling may raise anything
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)

@@ -1,0 +1,67 @@
+"""Losses of a comparison: one small file each, one line of the table below.
+
+Pick one by its name, make one with parameters, or write your own object with ``value``, ``slopes`` and
+``probability`` in the words of :mod:`nearer.losses.ops`.
+"""
+
+from typing import Any
+
+from nearer.losses import ops
+from nearer.losses.base import Loss, LossLike
+from nearer.losses.ckl import CKL
+from nearer.losses.gnmds import GNMDS
+from nearer.losses.soe import SOE
+from nearer.losses.ste import STE
+from nearer.losses.tste import TSTE
+
+LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
+
+__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "LossLike", "as_loss", "ignorance", "ops"]
+
+
+def as_loss(loss: str | LossLike, n_components: int) -> Any:
+    """Return the loss object that a name or an object stands for, settled for that many dimensions.
+
+    Parameters
+    ----------
+    loss : str or object
+        A name of the table, or an object with ``value``, ``slopes`` and ``probability``.
+    n_components : int
+        Dimensions of the map the loss is used for.
+
+    Returns
+    -------
+    object
+        The loss, its open parameters settled.
+
+    Examples
+    --------
+    >>> from nearer.losses import as_loss
+    >>> as_loss("tste", n_components=3)
+    TSTE(alpha=2.0)
+    """
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(f"unknown loss {loss!r}; the known ones are {', '.join(map(repr, sorted(LOSSES)))}")
+        loss = LOSSES[loss]()
+    missing = [name for name in ("value", "slopes", "probability") if not callable(getattr(loss, name, None))]
+    if missing or isinstance(loss, type):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, sorted(LOSSES)))} or an object with the methods value, "
+            f"slopes and probability; got {loss!r}" + (f" without {', '.join(missing)}" if missing else "")
+        )
+    settle = getattr(loss, "for_dimensions", None)
+    return settle(n_components) if callable(settle) else loss
+
+
+def ignorance(loss: LossLike) -> float:
+    """Return the loss of a map that knows nothing, all objects at one place: the scale of a loss.
+
+    Examples
+    --------
+    >>> from nearer.losses import GNMDS, ignorance
+    >>> ignorance(GNMDS(margin=2.0))
+    2.0
+    """
+    value = float(loss.value(0.0, 0.0))
+    return value if 0.0 < value < float("inf") else 1.0
