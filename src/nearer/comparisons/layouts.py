@@ -1,0 +1,290 @@
+"""What the headers of a table mean: one list of layouts for files of every kind and for DataFrames.
+
+Headers are compared without regard to case, blanks, dots and hyphens (``Odd one-out`` is ``odd_one_out``).
+Columns that no layout claims are kept as extra columns, so a survey's own export loads as it is.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer.comparisons.answers import most_central_rows, odd_one_out_rows, picked_last, ranking_rows
+from nearer.comparisons.rows import BadRowError
+
+Column = Sequence[Any] | NDArray[Any]
+
+LAYOUTS: dict[str, list[tuple[str, ...]]] = {
+    "odd one out": [
+        ("first", "second", "third", "odd"),
+        ("object1", "object2", "object3", "odd_one_out"),
+        ("a", "b", "c", "odd"),
+        ("first", "second", "odd"),
+        ("object1", "object2", "odd_one_out"),
+        ("a", "b", "odd"),
+    ],
+    "most central": [
+        ("first", "second", "third", "central"),
+        ("object1", "object2", "object3", "most_central"),
+        ("a", "b", "c", "central"),
+        ("first", "second", "central"),
+        ("object1", "object2", "most_central"),
+        ("a", "b", "central"),
+    ],
+    "ranking": [("anchor", "ranking"), ("anchor", "rank1", "rank2")],
+    "quadruplets": [("i", "j", "l", "k")],
+    "triplets": [
+        ("anchor", "near", "far"),
+        ("head", "winner", "loser"),
+        ("anchor", "positive", "negative"),
+        ("a", "b", "c"),
+        ("i", "j", "k"),
+    ],
+}
+OPTIONAL = {
+    "weights": ("weight", "weights"),
+    "subjects": ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
+    "answers": ("answer", "answers", "answer_id"),
+}
+RANKING_SEPARATOR = ";"
+INTEGER = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column plays which part."""
+
+    kind: str
+    objects: tuple[str, ...]
+    optional: Mapping[str, str]
+    others: tuple[str, ...]
+
+
+def understand(headers: Sequence[str]) -> Layout | None:
+    """Find the layout that the headers spell; None when they spell none.
+
+    Examples
+    --------
+    >>> understand(["Subject", "head", "winner", "loser"]).kind
+    'triplets'
+    >>> understand(["x", "y", "z"]) is None
+    True
+    """
+    called: dict[str, str] = {}
+    for header in headers:
+        called.setdefault(re.sub(r"[\s.\-]+", "_", header.strip().lower()), header)
+    for kind, choices in LAYOUTS.items():
+        for wanted in choices:
+            if all(name in called for name in wanted):
+                if "rank2" in wanted:
+                    ranks = sorted((name for name in called if re.fullmatch("rank[0-9]+", name)), key=_rank)
+                    wanted = ("anchor", *ranks)
+                objects = tuple(called[name] for name in wanted)
+                optional = {
+                    what: called[next(name for name in names if name in called)]
+                    for what, names in OPTIONAL.items()
+                    if any(name in called for name in names)
+                }
+                claimed = {*objects, *optional.values()}
+                return Layout(kind, objects, optional, tuple(name for name in headers if name not in claimed))
+    return None
+
+
+def _rank(header: str) -> int:
+    return int(header[4:])
+
+
+def understood_headers() -> str:
+    """The list of headers for error messages.
+
+    Examples
+    --------
+    >>> understood_headers().splitlines()[0]
+    '  odd one out: first,second,third,odd · object1,object2,object3,odd_one_out · ...'
+    """
+    lines = [
+        f"  {kind}: {' · '.join(','.join(choice) for choice in choices)}" for kind, choices in LAYOUTS.items()
+    ]
+    optional = ", ".join(names[0] for names in OPTIONAL.values())
+    return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
+
+
+def fields_of_columns(
+    layout: Layout, columns: Mapping[str, Column], names: Sequence[str] | None = None, drop: bool = False
+) -> tuple[dict[str, Any], NDArray[np.intp]]:
+    """Arguments for `Comparisons`, and for each row the line of the table that it came from.
+
+    Parameters
+    ----------
+    layout : Layout
+    columns : mapping of header to cells
+    names : sequence of str, optional
+        The objects' names in order, where they are known beforehand. Without them, cells that are all
+        numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
+    drop : bool
+        Let cells that name no object through, as a number that no object has.
+
+    Examples
+    --------
+    >>> table = {"a": ["Rome", "Oslo"], "b": ["Bonn", "Rome"], "odd": ["Oslo", "Bonn"]}
+    >>> fields, line = fields_of_columns(understand(list(table)), table)
+    >>> fields["names"], fields["rows"].tolist(), line.tolist()
+    (('Bonn', 'Oslo', 'Rome'), [[2, 0, 1], [0, 2, 1], [1, 2, 0], [2, 1, 0]], [0, 0, 1, 1])
+    """
+    cells = [columns[name] for name in layout.objects]
+    if layout.kind == "ranking":
+        rows, line, names = _rankings(cells, names, drop)
+    else:
+        numbers, names = number_objects(cells, names, drop)
+        table = np.column_stack(numbers)
+        line = np.arange(len(table))
+        rows = table
+        if layout.kind in ("odd one out", "most central"):
+            word = "odd" if layout.kind == "odd one out" else "central"
+            if drop and table.shape[1] == 4:  # picked none of the three: impossible
+                table[~(table[:, :3] == table[:, 3:]).any(axis=1)] = -1
+            triples = table if table.shape[1] == 3 else picked_last(table[:, :3], table[:, 3], word)
+            rows, line = (odd_one_out_rows if word == "odd" else most_central_rows)(triples)
+    fields: dict[str, Any] = {"rows": rows, "names": names}
+    for what, header in layout.optional.items():
+        column = typed(columns[header])
+        fields[what] = (_numeric(column, columns[header], "weight") if what == "weights" else column)[line]
+    if len(line) > len(cells[0]) and "answers" not in fields:
+        fields["answers"] = line
+    fields["extra"] = {name: typed(columns[name])[line] for name in layout.others}
+    return fields, line
+
+
+def number_objects(
+    columns: Sequence[Column], names: Sequence[str] | None, drop: bool = False
+) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
+    """Turn cells that name objects, or number them, into numbers.
+
+    Examples
+    --------
+    >>> number_objects([["b", "a"], ["a", "c"]], None)
+    ([array([1, 0]), array([0, 2])], ('a', 'b', 'c'))
+    >>> number_objects([["10", "2"]], None)
+    ([array([10.,  2.])], None)
+    """
+    if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
+        return [np.asarray(column) for column in columns], None if names is None else tuple(names)
+    texts = [[cell if type(cell) is str else _text(cell) for cell in column] for column in columns]
+    number, names = object_numbers(set().union(*texts), names)
+    if not drop and any(value < 0 or value != value for value in number.values()):
+        for row, cells in enumerate(zip(*texts, strict=True)):
+            for cell in cells:
+                if not cell.strip():
+                    raise BadRowError(row, "has an empty cell where an object is wanted")
+                if names is not None and number[cell] < 0:
+                    raise BadRowError(row, f"names {cell!r}, which is none of the {len(names)} objects")
+    return [np.array([number[cell] for cell in text]) for text in texts], names
+
+
+def object_numbers(
+    cells: set[str], names: Sequence[str] | None
+) -> tuple[dict[str, int] | dict[str, float], tuple[str, ...] | None]:
+    """The number that each distinct cell means (-1 or NaN: no object), and the names if cells are names.
+
+    Examples
+    --------
+    >>> object_numbers({"Rome", "Oslo ", "Oslo"}, None)[1]
+    ('Oslo', 'Rome')
+    """
+    stripped = {cell: cell.strip() for cell in cells}
+    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
+        return {cell: float(text) if text else np.nan for cell, text in stripped.items()}, None
+    if names is None:
+        names = sorted(set(stripped.values()) - {""})
+    position = {name: number for number, name in enumerate(names)}
+    return {cell: position.get(cell, position.get(text, -1)) for cell, text in stripped.items()}, tuple(names)
+
+
+def _text(cell: Any) -> str:
+    if cell is None or cell != cell:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _rankings(
+    cells: list[Column], names: Sequence[str] | None, drop: bool
+) -> tuple[NDArray[Any], NDArray[np.intp], tuple[str, ...] | None]:
+    """Rankings in one column, separated, or in columns of their own; the shorter ones end in empty cells."""
+    anchors, *ranks = [[_text(cell) for cell in column] for column in cells]
+    if len(ranks) == 1:
+        lists = [text.split(RANKING_SEPARATOR) for text in ranks[0]]
+    else:
+        lists = [list(row) for row in zip(*ranks, strict=True)]
+        for ranked in lists:
+            while ranked and not ranked[-1].strip():
+                ranked.pop()
+    flat = [cell for ranked in lists for cell in ranked]
+    lengths = [len(ranked) for ranked in lists]
+    owner = np.repeat(np.arange(len(lists)), lengths)
+    (anchor_numbers, numbers), names = number_objects([anchors, flat], names, drop=True)
+    if not drop:
+        empty = [line for line, anchor in enumerate(anchors) if not anchor.strip()]
+        bad = np.flatnonzero(~(numbers >= 0))
+        if empty:
+            raise BadRowError(empty[0], "has an empty cell where its anchor is wanted")
+        if len(bad):
+            raise BadRowError(int(owner[bad[0]]), f"ranks {flat[bad[0]]!r}, which is no object")
+    rankings: list[Any] = np.split(numbers, np.cumsum(lengths)[:-1])
+    if drop:  # too short to say anything: leave an impossible row in its place
+        rankings = [ranking if len(ranking) > 1 else [-1, -1] for ranking in rankings]
+    rows, line = ranking_rows(anchor_numbers, rankings)
+    return rows, line, names
+
+
+def typed(cells: Column) -> NDArray[Any]:
+    """Text cells as whole numbers, numbers (an empty cell is NaN), booleans or text, whichever fits them all.
+
+    Examples
+    --------
+    >>> typed(["1", "2"]), typed(["1.5", ""]), typed(["true", "false"]), typed(["1", "x"])
+    (array([1, 2]), array([1.5, nan]), array([ True, False]), array(['1', 'x'], dtype='<U1'))
+    """
+    if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
+        return cells
+    texts = list(cells)
+    if not all(type(cell) is str for cell in texts):
+        return np.array(texts, dtype=object)
+    distinct = set(texts)
+    if all(INTEGER.fullmatch(cell) and len(cell) < 19 for cell in distinct):
+        return np.array([int(cell) for cell in texts], dtype=np.int64)
+    if any(distinct) and all(not cell or NUMBER.fullmatch(cell) for cell in distinct):
+        return np.array([float(cell or "nan") for cell in texts], dtype=np.float64)
+    if distinct <= {"true", "false", "True", "False"}:
+        return np.array([cell.lower() == "true" for cell in texts], dtype=bool)
+    return np.array(texts, dtype=np.str_)
+
+
+def _numeric(column: NDArray[Any], cells: Column, what: str) -> NDArray[Any]:
+    if column.dtype.kind in "iuf":
+        return column
+    for row, cell in enumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            raise BadRowError(row, f"has {what} {cell!r}; a {what} is a number") from None
+    return np.asarray(column, dtype=np.float64)
+
+
+def fields_of_frame(frame: Any) -> dict[str, Any]:
+    """Arguments for `Comparisons` from a DataFrame: by its headers, or three or four columns in order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> fields_of_frame(pd.DataFrame({"far": [2], "near": [1], "anchor": [0]}))["rows"]
+    array([[0, 1, 2]])
+    """
+    layout = understand([str(header) for header in frame.columns])
+    if layout is None:
+        return {"rows": frame.to_numpy()}
+    fields, _ = fields_of_columns(layout, {str(header): frame[header].to_numpy() for header in frame.columns})
+    return fields

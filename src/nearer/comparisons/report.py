@@ -1,0 +1,170 @@
+"""What there is to know about a set of comparisons before anything is learned from it.
+
+Contradictions bound what any map can satisfy; objects in different groups were never compared, even
+indirectly, so their distance is arbitrary; a person who disagrees with everyone else may not have been
+paying attention.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from nearer.comparisons.rows import Rows, question_codes
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+
+
+class Agreement(NamedTuple):
+    """How often a person agrees with the others: a share, and the number of rows that it is a share of."""
+
+    share: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report on a set of comparisons; printing it gives the text for the terminal.
+
+    Attributes
+    ----------
+    objects, rows, answers : int
+    repeats : int
+        Rows that say what an earlier row says.
+    contradictions : int
+        Pairs of a distinct row and its opposite.
+    never_asked : list
+        Objects that occur in no row: their names, or numbers where there are no names.
+    groups : list of lists
+        Objects that are linked by comparisons, directly or through others, the largest group first; one group
+        is what one wants. Objects never asked about are in no group.
+    agreement : dict of subject to Agreement
+        Over those of a subject's rows whose question other subjects answered too, and not evenly divided:
+        the share that sides with the majority of the other subjects' rows. Subjects without such rows are
+        left out.
+    dropped : int
+        Impossible rows that were left out on reading.
+
+    Examples
+    --------
+    >>> from nearer import Comparisons
+    >>> print(Comparisons([[0, 1, 2], [0, 2, 1], [3, 4, 5]], n_objects=7).report())
+    objects         7 (1 never asked about: 6)
+    rows            3
+    answers         3
+    repeats         0
+    contradictions  1
+    groups          2 not linked by any comparison, of 3, 3 objects
+    """
+
+    objects: int
+    rows: int
+    answers: int
+    repeats: int
+    contradictions: int
+    never_asked: list[Any] = field(default_factory=list)
+    groups: list[list[Any]] = field(default_factory=list)
+    agreement: dict[Any, Agreement] = field(default_factory=dict)
+    dropped: int = 0
+
+    def __str__(self) -> str:
+        unasked = (
+            f" ({len(self.never_asked)} never asked about: {_some(self.never_asked)})" if self.never_asked else ""
+        )
+        sizes = [len(group) for group in self.groups]
+        apart = f" not linked by any comparison, of {_some(sizes)} objects" if len(sizes) > 1 else ""
+        lines = [
+            ("objects", f"{self.objects}{unasked}"),
+            ("rows", str(self.rows)),
+            ("answers", str(self.answers)),
+            ("repeats", str(self.repeats)),
+            ("contradictions", str(self.contradictions)),
+            ("groups", f"{len(sizes)}{apart}"),
+        ]
+        if self.agreement:
+            lines.append(("agreement", self._agreement_line()))
+        if self.dropped:
+            lines.append(("dropped", f"{self.dropped} impossible rows"))
+        return "\n".join(f"{what:<16}{value}" for what, value in lines)
+
+    def _agreement_line(self) -> str:
+        shares = [agreement.share for agreement in self.agreement.values()]
+        who, least = min(self.agreement.items(), key=lambda item: item[1].share)
+        return (
+            f"{np.median(shares):.2f} in the median over {len(shares)} subjects; "
+            f"lowest {least.share:.2f} ({who}, {least.rows} rows)"
+        )
+
+
+def _some(things: list[Any], most: int = 8) -> str:
+    return ", ".join(str(thing) for thing in things[:most]) + (", …" if len(things) > most else "")
+
+
+def report(comparisons: "Comparisons") -> Report:
+    """Write the report on `comparisons`.
+
+    Examples
+    --------
+    >>> from nearer import Comparisons
+    >>> report(Comparisons([[0, 1, 2], [0, 1, 2]])).repeats
+    1
+    """
+    rows, n = comparisons.rows, comparisons.n_objects
+    questions, side = question_codes(rows, n)
+    said = np.sort(2 * questions + side)
+    new = said[1:] != said[:-1]
+    contradictions = int(np.count_nonzero(new & (said[1:] // 2 == said[:-1] // 2)))
+    asked = np.zeros(n, dtype=bool)
+    asked[rows.reshape(-1)] = True
+    names = comparisons.names
+
+    def called(objects: NDArray[Any]) -> list[Any]:
+        return [names[number] for number in objects] if names is not None else objects.tolist()
+
+    return Report(
+        objects=n,
+        rows=len(rows),
+        answers=comparisons.n_answers,
+        repeats=int(np.count_nonzero(~new)),
+        contradictions=contradictions,
+        never_asked=called(np.flatnonzero(~asked)),
+        groups=[called(group) for group in _groups(rows, n, asked)],
+        agreement={} if comparisons.subjects is None else _agreement(questions, side, comparisons.subjects),
+        dropped=comparisons.n_dropped,
+    )
+
+
+def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    if len(rows) == 0:
+        return []
+    start = np.concatenate([rows[:, 0]] * (rows.shape[1] - 1))
+    end = rows[:, 1:].T.reshape(-1)
+    links = csr_matrix((np.ones(len(start), dtype=np.int8), (start, end)), shape=(n, n))
+    _, label = connected_components(links, directed=False)
+    objects = np.flatnonzero(asked)
+    objects = objects[np.argsort(label[objects], kind="stable")]
+    groups = np.split(objects, np.flatnonzero(np.diff(label[objects])) + 1)
+    return sorted(groups, key=len, reverse=True)
+
+
+def _agreement(
+    questions: NDArray[np.int64], side: NDArray[np.bool_], subjects: NDArray[Any]
+) -> dict[Any, Agreement]:
+    people, person = np.unique(subjects, return_inverse=True)
+    person = person.reshape(-1)
+    vote = np.where(side, 1, -1)
+    _, mine = np.unique(questions * len(people) + person, return_inverse=True)
+    mine = mine.reshape(-1)
+    others = np.bincount(questions, weights=vote)[questions] - np.bincount(mine, weights=vote)[mine]
+    counted = others != 0
+    rows = np.bincount(person[counted], minlength=len(people))
+    agreeing = np.bincount(person[counted & (others * vote > 0)], minlength=len(people))
+    return {
+        who: Agreement(float(yes / all_), int(all_))
+        for who, yes, all_ in zip(people.tolist(), agreeing, rows, strict=True)
+        if all_
+    }

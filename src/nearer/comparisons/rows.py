@@ -1,0 +1,228 @@
+"""Rows of object numbers: what makes one impossible, and how to say so.
+
+Everything a user can hand over (lists, arrays of any number type, text that spells numbers) becomes one
+int32 array here, block by block, so that ten million rows need no large temporaries. An array that is
+already int32 and C-contiguous is not copied.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 1 << 17
+LARGEST = int(np.iinfo(np.int32).max) - 1
+
+Rows = NDArray[np.int32]
+
+
+class BadRowError(ValueError):
+    """A row that says nothing; `row` is its number and `problem` the rest of the sentence.
+
+    Examples
+    --------
+    >>> str(BadRowError(17, "compares object 4 with itself"))
+    'row 17 compares object 4 with itself'
+    """
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(f"row {row} {problem}")
+        self.row = int(row)
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BadRowError, (self.row, self.problem)
+
+
+def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
+    """Cut ``range(n)`` into slices of at most `size`.
+
+    Examples
+    --------
+    >>> list(blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def impossible(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows compare an object, or a pair of objects, with itself.
+
+    Examples
+    --------
+    >>> impossible(np.array([[0, 1, 2], [0, 0, 2]]))
+    array([False,  True])
+    >>> impossible(np.array([[0, 1, 0, 2], [0, 1, 1, 0]]))
+    array([False,  True])
+    """
+    if rows.shape[1] == 3:
+        a, b, c = rows.T
+        return np.asarray((a == b) | (a == c) | (b == c))
+    i, j, l, k = rows.T  # noqa: E741  (the papers' letters)
+    same_pair = ((i == l) & (j == k)) | ((i == k) & (j == l))
+    return np.asarray((i == j) | (l == k) | same_pair)
+
+
+def clean_rows(
+    values: Any, *, n_objects: int | None = None, names: Sequence[str] | None = None, drop: bool = False
+) -> tuple[Rows, int, NDArray[np.bool_] | None]:
+    """Turn `values` into read-only int32 rows.
+
+    Returns
+    -------
+    rows : int32 array
+    n_objects : int
+        The number given, or one more than the largest object that occurs.
+    keep : bool array or None
+        With ``drop=True`` and bad rows present: which of the given rows were kept.
+
+    Examples
+    --------
+    >>> rows, n_objects, keep = clean_rows([[0, 1, 2], [3, 3, 0]], drop=True)
+    >>> rows, n_objects, keep
+    (array([[0, 1, 2]], dtype=int32), 3, array([ True, False]))
+    """
+    values = _two_dimensional(values)
+    limit = LARGEST if n_objects is None else n_objects
+    untouched = values.dtype == np.int32 and values.flags.c_contiguous
+    rows = values.view() if untouched else np.empty(values.shape, dtype=np.int32)
+    keep: NDArray[np.bool_] | None = None
+    largest = -1
+    for block in blocks(len(values)):
+        given = _as_numbers(values[block], block.start, drop)
+        with np.errstate(invalid="ignore"):
+            good = (given >= 0) & (given < limit)
+            if given.dtype.kind == "f":
+                good &= given == np.floor(given)
+        good_rows = good.all(axis=1) & ~impossible(given)
+        if not good_rows.all():
+            if not drop:
+                first = int(np.argmin(good_rows))
+                raise BadRowError(block.start + first, _problem(given[first], n_objects, names))
+            if keep is None:
+                keep = np.ones(len(values), dtype=bool)
+            keep[block] = good_rows
+            given = np.where(good_rows[:, None], given, 0)
+        if not untouched:
+            rows[block] = given
+        if given.size:
+            largest = max(largest, int(given.max()))
+    if keep is not None:
+        rows = rows[keep]
+        largest = int(rows.max(initial=-1))
+    rows.flags.writeable = False
+    return rows, largest + 1 if n_objects is None else n_objects, keep
+
+
+def _two_dimensional(values: Any) -> NDArray[Any]:
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"rows must all have the same number of columns, 3 or 4: {error}") from None
+    if values.ndim != 2 or values.shape[1] not in (3, 4):
+        raise ValueError(
+            "rows must be a table of 3 columns (a, b, c: a is nearer to b than to c) or 4 columns "
+            f"(i, j, l, k: i and j are nearer than l and k); got an array of shape {values.shape}"
+        )
+    if values.dtype.kind not in "iufOUST":
+        raise ValueError(f"rows must hold whole numbers; got an array of {values.dtype}")
+    return values
+
+
+def _as_numbers(block: NDArray[Any], start: int, drop: bool) -> NDArray[Any]:
+    """Text and Python objects as floats (whole numbers up to 2**53 stay exact); numbers as they are."""
+    if block.dtype.kind in "iuf":
+        return block
+    try:
+        return np.asarray(block, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.full(block.shape, np.nan)
+        for position, cell in np.ndenumerate(block.astype(object)):
+            try:
+                numbers[position] = float(cell)
+            except (TypeError, ValueError):
+                if not drop:
+                    raise BadRowError(
+                        start + position[0], f"holds {cell!r}, which is not the number of an object"
+                    ) from None
+        return numbers
+
+
+def _problem(row: NDArray[Any], n_objects: int | None, names: Sequence[str] | None) -> str:
+    """What is wrong with one bad row, as the end of the sentence that starts with its number."""
+    for value in row.tolist():
+        if value != value:
+            return "holds NaN, which is not the number of an object"
+        if value in (np.inf, -np.inf) or value != int(value):
+            return f"holds {value}, which is not a whole number"
+        if value < 0:
+            return f"names object {int(value)}; objects are numbered from 0"
+        if n_objects is not None and value >= n_objects:
+            return f"names object {int(value)}, but there are only {n_objects} objects (0 to {n_objects - 1})"
+        if value >= LARGEST:
+            return f"names object {int(value)}, which does not fit into 32 bits"
+
+    def called(value: Any) -> str:
+        return f"object {int(value)}" + ("" if names is None else f" ({names[int(value)]})")
+
+    if len(row) == 3:
+        if row[1] == row[2]:
+            return f"has {called(row[1])} both as the nearer and as the farther one"
+        return f"compares {called(row[0])} with itself"
+    if row[0] == row[1] or row[2] == row[3]:
+        return f"compares {called(row[0] if row[0] == row[1] else row[2])} with itself"
+    return f"compares the pair of {called(row[0])} and {called(row[1])} with itself"
+
+
+def pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the near pair and the far pair of each row, whichever way round the pairs are written.
+
+    Examples
+    --------
+    >>> near, far = pair_codes(np.array([[0, 1, 2, 3], [1, 0, 3, 2]], dtype=np.int32), 4)
+    >>> near.tolist(), far.tolist()
+    ([1, 1], [11, 11])
+    """
+
+    def code(x: Rows, y: Rows) -> NDArray[np.int64]:
+        return np.minimum(x, y).astype(np.int64) * n_objects + np.maximum(x, y)
+
+    second = 0 if rows.shape[1] == 3 else 2
+    return code(rows[:, 0], rows[:, 1]), code(rows[:, second], rows[:, -1])
+
+
+def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Number the question that each row answers, and say which of its two answers was given.
+
+    Examples
+    --------
+    >>> questions, sides = question_codes(np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]], dtype=np.int32), 3)
+    >>> questions.tolist(), sides.tolist()
+    ([0, 0, 1], [True, False, True])
+    """
+    near, far = pair_codes(rows, n_objects)
+    side = near < far
+    if n_objects < 50_000:  # then a pair's code is below 2**31.2 and two of them fit into 63 bits
+        keys = np.minimum(near, far) * (n_objects * n_objects) + np.maximum(near, far)
+    else:
+        _, pairs = np.unique(np.concatenate([near, far]), return_inverse=True)
+        near, far = pairs[: len(rows)], pairs[len(rows) :]
+        keys = np.minimum(near, far) * (2 * len(rows) + 1) + np.maximum(near, far)
+    _, questions = np.unique(keys, return_inverse=True)
+    return questions.reshape(-1), side
+
+
+def squared_distances(points: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Squared distance of the near pair and of the far pair of each row.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1, 2]]))
+    (array([1.]), array([9.]))
+    """
+    second = 0 if rows.shape[1] == 3 else 2
+    near = points[rows[:, 0]] - points[rows[:, 1]]
+    far = points[rows[:, second]] - points[rows[:, -1]]
+    return np.einsum("nd,nd->n", near, near), np.einsum("nd,nd->n", far, far)

@@ -1,0 +1,119 @@
+"""Text with a header and a cell for each column: csv and tsv, as spreadsheets and surveys write them.
+
+A byte order mark, Windows line ends, blank lines, quoted cells and ``;`` or tab in place of the comma are
+taken as they come. A file without a header is taken where its first line is three or four numbers.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.comparisons.layouts import NUMBER, Column, understand
+from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
+
+DELIMITERS = (",", ";", "\t")
+
+
+def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+    """Read a table at a time, of at most `chunk_rows` rows."""
+    headers, delimiter = _header(path)
+    records = _records(path, delimiter)
+    if headers is None:
+        headers = list(OBJECTS[_width(path, delimiter)])
+    else:
+        next(records)
+    width = len(headers)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    n_bad = 0
+    for line, row in records:
+        if len(row) > width and not any(row[width:]):
+            row = row[:width]
+        if len(row) != width:
+            if not drop:
+                raise ValueError(f"{path}, line {line} has {len(row)} cells where {width} are wanted")
+            n_bad += 1
+            continue
+        rows.append(row)
+        lines.append(line)
+        if len(rows) == chunk_rows:
+            yield _table(path, headers, rows, lines, n_bad)
+            rows, lines, n_bad = [], [], 0
+    if rows or n_bad:
+        yield _table(path, headers, rows, lines, n_bad)
+
+
+def _table(path: Path, headers: list[str], rows: list[list[str]], lines: list[int], n_bad: int) -> Table:
+    columns: dict[str, Column] = {name: [] for name in headers}
+    columns |= dict(zip(headers, zip(*rows, strict=True), strict=False))
+    return Table(path, columns, lines, n_bad=n_bad)
+
+
+def _decoded(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise ValueError(f"{path}, line {number} is not UTF-8 text; save the file as UTF-8") from None
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not blank, with the line that it starts in."""
+    reader = csv.reader(_decoded(path), delimiter=delimiter, skipinitialspace=True)
+    line = 1
+    try:
+        for row in reader:
+            if row and (row[0].strip() or any(cell.strip() for cell in row)):
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {line} cannot be read: {error}") from None
+
+
+def _header(path: Path) -> tuple[list[str] | None, str]:
+    """The headers (None: the first line is data already) and the delimiter that makes sense of them."""
+    choices = ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
+    shown: list[str] = []
+    for delimiter in choices:
+        _, row = next(_records(path, delimiter), (0, []))
+        if not row:
+            raise ValueError(f"{path} is empty")
+        row = [cell.strip() for cell in row]
+        if understand(row) is not None:
+            doubled = sorted({name for name in row if row.count(name) > 1 and name})
+            if doubled:
+                raise ValueError(f"{path}: two columns are called {doubled[0]!r}")
+            return [name or f"column{number}" for number, name in enumerate(row, start=1)], delimiter
+        if len(row) in OBJECTS and all(NUMBER.fullmatch(cell) for cell in row):
+            return None, delimiter
+        shown = max(shown, row, key=len)
+    raise headers_say_nothing(path, shown)
+
+
+def _width(path: Path, delimiter: str) -> int:
+    return len(next(_records(path, delimiter))[1])
+
+
+def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
+    """Write a header and a line for each row; refuses names that would not come back the same."""
+    names = comparisons.names
+    if names is not None:
+        for name in names:
+            if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
+                raise ValueError(
+                    f"the name {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it"
+                )
+        if len(comparisons) and all(NUMBER.fullmatch(names[number]) for number in np.unique(comparisons.rows)):
+            raise ValueError(
+                f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
+                f"from {suffix} as objects' numbers; .jsonl, .npz and .parquet keep them"
+            )
+    columns = columns_of(comparisons, named=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

@@ -1,0 +1,68 @@
+"""Parquet, through pyarrow: typed columns under the headers of `nearer.comparisons.layouts`. Keeps everything.
+
+Objects are written by name where they have names, as a dictionary column; how many there are and in which
+order stands in the file's metadata under ``nearer``. Needs the extra ``nearer[parquet]``.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.formats.tables import OBJECTS, Table, columns_of
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError('parquet files need pyarrow: pip install "nearer[parquet]"') from None
+    return pyarrow
+
+
+def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+    """Read a table at a time, of at most `chunk_rows` rows."""
+    arrow = _pyarrow()
+    try:
+        file = arrow.parquet.ParquetFile(path)
+    except arrow.ArrowInvalid as error:
+        raise ValueError(f"{path} is no parquet file: {error}") from None
+    with file:
+        about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
+        names = about.get("names")
+        known = {"names": None if names is None else tuple(names), "n_objects": about.get("n_objects")}
+        first = 0
+        batches = file.iter_batches(batch_size=chunk_rows or max(file.metadata.num_rows, 1))
+        for batch in batches:
+            columns = {name: _column(batch.column(name)) for name in batch.schema.names}
+            yield Table(path, columns, first_row=first, **known)
+            first += batch.num_rows
+
+
+def _column(array: Any) -> Any:
+    if hasattr(array, "dictionary_decode"):
+        array = array.dictionary_decode()
+    column = array.to_numpy(zero_copy_only=False)
+    if column.dtype.kind == "O":
+        cells = array.to_pylist()
+        cells = [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in cells]
+        return np.array(cells, dtype=np.str_) if all(type(cell) is str for cell in cells) else cells
+    return column
+
+
+def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
+    """Write the columns and, in the metadata, what is known of the objects."""
+    arrow = _pyarrow()
+    names = comparisons.names
+    columns = {name: arrow.array(column) for name, column in columns_of(comparisons, named=False).items()}
+    if names is not None:
+        texts = arrow.array(list(names), type=arrow.string())
+        for header in OBJECTS[comparisons.shape[1]]:
+            columns[header] = arrow.DictionaryArray.from_arrays(columns[header], texts)
+    about = {"n_objects": comparisons.n_objects, "names": names}
+    table = arrow.table(columns).replace_schema_metadata({"nearer": json.dumps(about)})
+    arrow.parquet.write_table(table, path)

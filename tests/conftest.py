@@ -1,0 +1,30 @@
+"""Fixtures that more than one test file needs."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def data_folder() -> Callable[[str], Path]:
+    """Find a folder of real data: ``data_folder("food73_taste")``.
+
+    The folder lies under ``$NEARER_DATA``. Where it does not, the test is skipped, or fails when
+    ``NEARER_REQUIRE_ALL=1``.
+    """
+
+    def find(name: str) -> Path:
+        root = os.environ.get("NEARER_DATA")
+        reason = "NEARER_DATA is not set"
+        if root:
+            folder = Path(root) / name
+            if folder.is_dir():
+                return folder
+            reason = f"NEARER_DATA has no folder {name}"
+        if os.environ.get("NEARER_REQUIRE_ALL") == "1":
+            pytest.fail(f"{reason}, and NEARER_REQUIRE_ALL=1")
+        pytest.skip(reason)
+
+    return find

@@ -1,0 +1,485 @@
+"""Files: what is written comes back, what cannot be kept is refused, what is wrong is named by line."""
+
+import builtins
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nearer import Comparisons, read, scan, write
+from nearer.comparisons.layouts import LAYOUTS, NUMBER, understand
+from nearer.files import replacing
+from strategies import comparisons, same
+
+HERE = Path(__file__).parent / "data"
+BRIEF = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Words that text files give back as they are: not blank at either end, and no number, boolean or nothing.
+words = st.text("abcü, ;\"'\t#", min_size=1, max_size=6).map(lambda word: "x" + word.strip() + "y")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a text into a file and return its path."""
+
+    def make(text, name="answers.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return make
+
+
+# Round trips ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".jsonl", ".parquet"])
+@given(made=comparisons())
+@BRIEF
+def test_these_keep_everything(tmp_path, suffix, made):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    write(made, tmp_path / f"answers{suffix}")
+    assert same(read(tmp_path / f"answers{suffix}"), made)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@given(made=comparisons(words=words))
+@BRIEF
+def test_delimited_text_keeps_all_but_unasked_objects_and_the_order_of_names(tmp_path, suffix, made):
+    write(made, tmp_path / f"answers{suffix}")
+    back = read(tmp_path / f"answers{suffix}")
+    asked = np.unique(made.rows)
+    if made.names is None:
+        assert back.names is None
+        assert back.n_objects == asked.max() + 1
+        assert back.rows.tolist() == made.rows.tolist()
+    else:
+        assert back.names == tuple(sorted(made.names[number] for number in asked))
+        assert np.array(back.names)[back.rows].tolist() == np.array(made.names)[made.rows].tolist()
+    plain = {"n_objects": back.n_objects, "names": back.names}
+    columns = {
+        "weights": made.weights,
+        "subjects": made.subjects,
+        "answers": made.answers,
+        "extra": made.extra,
+    }
+    assert same(back, Comparisons(back.rows, **plain, **columns))
+
+
+@given(made=comparisons())
+@BRIEF
+def test_npy_keeps_the_rows_and_refuses_to_lose_more(tmp_path, made):
+    path = tmp_path / "answers.npy"
+    bare = Comparisons(made.rows, n_objects=made.n_objects)
+    write(bare, path)
+    assert read(path).rows.tolist() == made.rows.tolist()
+    if not same(made, bare):
+        with pytest.raises(ValueError, match="npy keeps the rows alone"):
+            write(made, path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+@given(made=comparisons(words=words), chunk_rows=st.integers(1, 5))
+@BRIEF
+def test_scan_says_what_read_says(tmp_path, suffix, made, chunk_rows):
+    order = np.argsort(made.answers, kind="stable")  # the rows of an answer stand together
+    grouped = Comparisons(
+        made.rows[order], names=made.names, n_objects=made.n_objects, answers=made.answers[order],
+        weights=None if made.weights is None else made.weights[order],
+    )  # fmt: skip
+    path = tmp_path / f"answers{suffix}"
+    write(grouped, path)
+    whole = read(path)
+    source = scan(path, chunk_rows=chunk_rows)
+    assert (len(source), source.n_objects, source.names) == (len(whole), whole.n_objects, whole.names)
+    assert source.shape == whole.shape
+    assert same(Comparisons.of(source), whole)
+    assert all(chunk.n_objects == whole.n_objects for chunk in source.chunks())
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["1", "2", "3"], "names that are all numbers"),
+        ([" a", "b", "c"], "the name ' a' cannot be kept"),
+        (["", "b", "c"], "the name '' cannot be kept"),
+        (["a\nb", "b", "c"], "cannot be kept"),
+    ],
+)
+def test_csv_refuses_names_that_would_not_come_back(tmp_path, names, message):
+    with pytest.raises(ValueError, match=message):
+        write(Comparisons([[0, 1, 2]], names=names), tmp_path / "answers.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["near", "weight", "Subject", "odd", "answer"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_extra_columns_that_mean_something_else_are_refused(tmp_path, suffix, name):
+    headers = {"odd": ("anchor", "near", "far", "a", "b")}.get(name, ("anchor",))
+    extra = {header: [1] for header in headers[3:]} | {name: [1]}
+    with pytest.raises(ValueError, match="cannot be called"):
+        write(Comparisons([[0, 1, 2]], extra=extra), tmp_path / f"answers{suffix}")
+
+
+# Layouts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("anchor,near,far\n0,1,2\n", [[0, 1, 2]]),
+        ("far,Near,ANCHOR\n2,1,0\n", [[0, 1, 2]]),
+        ("head,winner,loser\n0,1,2\n", [[0, 1, 2]]),
+        ("a,b,c\n0,1,2\n", [[0, 1, 2]]),
+        ("i,j,l,k\n0,1,2,3\n", [[0, 1, 2, 3]]),
+        ("i,j,k,l\n0,1,3,2\n", [[0, 1, 2, 3]]),
+        ("a,b,odd\n0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
+        ("object1,object2,Odd one-out\n0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
+        ("first,second,third,odd\n2,0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
+        ("a,b,central\n0,1,2\n", [[0, 2, 1], [1, 2, 0]]),
+        ("a,b,c,central\n2,0,1,2\n", [[0, 2, 1], [1, 2, 0]]),
+        ("anchor,rank1,rank2,rank3\n0,1,2,3\n1,0,2,\n", [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2]]),
+        ("anchor,ranking\n0,1;2;3\n1,0;2\n", [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2]]),
+        ("0,1,2\n2,1,0\n", [[0, 1, 2], [2, 1, 0]]),
+        ("0\t1\t2\t3\n", [[0, 1, 2, 3]]),
+        ("0.0,1.0,2.0\n3,1,2\n", [[0, 1, 2], [3, 1, 2]]),
+        ("anchor;near;far\n0;1;2\n", [[0, 1, 2]]),
+        ("anchor\tnear\tfar\n0\t1\t2\n", [[0, 1, 2]]),
+        ("\ufeffanchor,near,far\r\n\r\n0, 1, 2\r\n\r\n", [[0, 1, 2]]),
+        ("anchor,near,far,,\n0,1,2,,\n0,2,1\n", None),
+    ],
+)
+def test_headers_and_dialects(file, text, rows):
+    if rows is None:
+        with pytest.raises(ValueError, match=r"answers\.csv"):
+            read(file(text))
+    else:
+        assert read(file(text)).rows.tolist() == rows
+
+
+def test_every_header_of_the_list_is_understood():
+    assert all(understand(list(choice)).kind == kind for kind, choices in LAYOUTS.items() for choice in choices)
+
+
+def test_odd_one_out_rows_share_an_answer_and_its_columns(file):
+    made = read(file("a,b,odd,subject,weight,rt\nx,y,z,ann,2,0.5\nz,x,y,bob,1,\n"))
+    assert made.answers.tolist() == [0, 0, 1, 1]
+    assert made.subjects.tolist() == ["ann", "ann", "bob", "bob"]
+    assert made.weights.tolist() == [2, 2, 1, 1]
+    assert np.isnan(made.extra["rt"]).tolist() == [False, False, True, True]
+    assert made.names == ("x", "y", "z")
+
+
+def test_names_are_sorted_whatever_the_order_of_rows(file):
+    made = read(file('anchor,near,far\nRome,"Bonn, old",Oslo\n Oslo ,Rome,7\n'))
+    assert made.names == ("7", "Bonn, old", "Oslo", "Rome")
+    assert made.rows.tolist() == [[3, 1, 2], [2, 3, 0]]
+
+
+def test_salmons_responses():
+    made = read(HERE / "salmon_responses.csv")
+    assert made.rows.tolist() == [[0, 1, 2], [3, 1, 0], [2, 0, 3]]
+    assert made.names is None
+    assert made.subjects.tolist() == ["ann", "ann", "bob"]
+    assert made.extra["response_time"].tolist() == [1.31, 0.92, 2.75]
+    assert made.extra["head_html"][0] == '<img src="a.png" alt="a, first">'
+    assert set(made.extra) >= {"alg_ident", "left", "right", "winner_object", "network_latency"}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "rows", "weights"),
+    [
+        ({"X": [[0, 1, 2], [2, 1, 0]]}, [[0, 1, 2], [2, 1, 0]], None),
+        ({"triplets": [[0, 1, 2], [2, 1, 0]], "responses": [True, False]}, [[0, 1, 2], [2, 0, 1]], None),
+        ({"X": [[0, 1, 2], [2, 1, 0]], "y": [1, -1]}, [[0, 1, 2], [2, 0, 1]], None),
+        ({"queries": [[0, 1, 2], [2, 1, 0]], "y": [3, -1]}, [[0, 1, 2], [2, 0, 1]], [3, 1]),
+    ],
+)
+def test_cblearns_arrays(tmp_path, arrays, rows, weights):
+    np.savez(tmp_path / "answers.npz", **arrays)
+    made = read(tmp_path / "answers.npz")
+    assert made.rows.tolist() == rows
+    assert (None if made.weights is None else made.weights.tolist()) == weights
+
+
+def test_jsonl_of_others(file):
+    made = read(file("[0, 1, 2]\n\n[2, 1, 0]\n", "answers.jsonl"))
+    assert made.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
+    lines = [
+        {"head": "x", "winner": "y", "loser": "z", "puid": 3},
+        {"head": "z", "winner": "y", "loser": "x", "rt": 2},
+    ]
+    made = read(file("\n".join(map(json.dumps, lines)), "answers.jsonl"))
+    assert made.names == ("x", "y", "z")
+    assert made.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
+    ranked = read(file('{"anchor": 0, "ranking": [3, 1, 2]}', "answers.jsonl"))
+    assert ranked.rows.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
+
+
+def test_parquet_of_others(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {"a": ["x", "z"], "b": ["y", "x"], "odd": ["z", "y"], "subject": [1, 2], "rt": [0.5, 0.7]}
+    )
+    frame.to_parquet(tmp_path / "answers.parquet")
+    made = read(tmp_path / "answers.parquet")
+    assert made.rows.tolist() == [[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 2, 1]]
+    assert made.subjects.tolist() == [1, 1, 2, 2]
+
+
+# What is wrong is named -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("anchor,near,far\n", "is empty"),
+        (
+            "foo,bar,baz\n1,2,3\n",
+            "cannot tell what the columns 'foo', 'bar', 'baz' mean; understood are\n.*anchor,near,far",
+        ),
+        ("Rome,Oslo,Bonn\nRome,Bonn,Oslo\n", "cannot tell what the columns"),
+        ("1,2,3,4,5\n", "cannot tell"),
+        ("anchor,near,far\n0,1,2\n\n0,1\n", "line 4 has 2 cells where 3 are wanted"),
+        ("anchor,near,far\n0,1,2,5\n", "line 2 has 4 cells where 3 are wanted"),
+        ('anchor,near,far,note\n0,1,2,"two\nlines"\n4,4,2,x\n', "line 4 compares object 4 with itself"),
+        ("anchor,near,far\nx,y,z\nx,z,z\n", r"line 3 has object 2 \(z\) both"),
+        ("anchor,near,far\n0,1,2\n0,-1,2\n", "line 3 names object -1"),
+        ("anchor,near,far\n0,1,2\n0,1.5,2\n", "line 3 holds 1.5"),
+        ("anchor,near,far\n0,1,2\n0,,2\n", "line 3 has an empty cell"),
+        ("anchor,near,far\nx,y,z\nx,,z\n", "line 3 has an empty cell"),
+        ("0,1,2\n0,1,nan\n", "line 2 holds NaN"),
+        ("anchor,near,far,weight\n0,1,2,1\n0,1,2,heavy\n", "line 3 has weight 'heavy'"),
+        ("anchor,near,far,weight\n0,1,2,1\n0,1,2,-3\n", "line 3 has weight -3"),
+        ("anchor,near,far,weight\n0,1,2,1\n0,1,2,\n", "line 3 has weight"),
+        ("a,b,c,odd\n0,1,2,2\n0,1,2,3\n", "line 3 has odd object 3"),
+        ("a,b,odd\n0,1,2\n1,1,2\n", "line 3 compares object 1 with itself"),
+        ("anchor,ranking\n0,1;2\n0,1\n", "line 3 ranks 1 objects"),
+        ("anchor,ranking\n0,1;2\n0,1;;2\n", "line 3 ranks ''"),
+        ("anchor,ranking\n0,1;2\n,1;2\n", "line 3 has an empty cell"),
+        ("anchor,near,far,near\n0,1,2,3\n", "two columns are called 'near'"),
+        (b"anchor,near,far\nx,y,z\nK\xf6ln,y,z\n", "line 3 is not UTF-8"),
+    ],
+)
+def test_bad_csv(file, text, message):
+    path = file(text)
+    with pytest.raises(ValueError, match=f"(?s)answers.csv.*{message}"):
+        read(path)
+    with pytest.raises(ValueError, match=f"(?s)answers.csv.*{message}"):
+        scan(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ('{"nearer": 1, "n_objects": 3}\n', "is empty"),
+        ('{"nearer": 2}\n[0, 1, 2]\n', "version 2"),
+        ("[0, 1, 2]\n{oops\n", "line 2 is not JSON"),
+        ('[0, 1, 2]\n"x"\n', "line 2 is neither"),
+        ('{"anchor": 0, "near": 1, "far": 2}\n{"anchor": 0, "near": 1}\n', "line 2 has no 'far'"),
+        ('{"x": 0}\n', "cannot tell what the columns 'x' mean"),
+        ("[0, 1, 2]\n[0, 0, 1]\n", "line 2 compares object 0 with itself"),
+        ('{"nearer": 1, "n_objects": 2}\n[0, 1, 2]\n', "line 2 names object 2, but there are only 2"),
+        (
+            '{"nearer": 1, "names": ["x", "y", "z"]}\n["x", "y", "w"]\n',
+            "line 2 names 'w', which is none of the 3",
+        ),
+        (b"[0, 1, 2]\n\xff\n", "line 2 is not UTF-8"),
+    ],
+)
+def test_bad_jsonl(file, text, message):
+    with pytest.raises(ValueError, match=message):
+        read(file(text, "answers.jsonl"))
+
+
+@given(made=comparisons(words=words, min_rows=2), data=st.data())
+@BRIEF
+def test_any_bad_row_is_named_by_its_line_or_dropped(tmp_path, made, data):
+    bare = Comparisons(made.rows, names=made.names, n_objects=made.n_objects)
+    bad = data.draw(st.integers(0, len(made) - 1))
+    for suffix, where in (
+        (".csv", f"line {bad + 2} "),
+        (".jsonl", f"line {bad + 2} "),
+        (".tsv", f"line {bad + 2} "),
+    ):
+        path = tmp_path / f"answers{suffix}"
+        write(bare, path)
+        lines = path.read_text().splitlines()
+        cells = {".csv": ",", ".tsv": "\t"}
+        broken = made.rows[bad].tolist()
+        broken[1] = broken[0]
+        if made.names is not None:
+            broken = [made.names[number] for number in broken]
+        if suffix == ".jsonl":
+            lines[bad + 1] = json.dumps(broken)
+        else:
+            quoted = ['"' + str(cell).replace('"', '""') + '"' for cell in broken]
+            lines[bad + 1] = cells[suffix].join(quoted)
+        path.write_text("\n".join(lines) + "\n")
+        with pytest.raises(ValueError, match=where):
+            read(path)
+        dropped = read(path, bad_rows="drop")
+        assert dropped.n_dropped == 1
+        assert len(dropped) == len(made) - 1
+        assert len(scan(path, bad_rows="drop")) == len(made) - 1
+
+
+def test_drop_counts_short_and_impossible_rows(file):
+    made = read(file("anchor,near,far\n0,1,2\n0,1\n3,3,1\n0,,1\n"), bad_rows="drop")
+    assert len(made) == 1
+    assert made.report().dropped == 3
+    for nothing in ("0,1\n", "1,1,2\n"):
+        left = read(file("anchor,near,far\n" + nothing), bad_rows="drop")
+        assert (len(left), left.n_dropped) == (0, 1)
+    odd = read(file("a,b,c,odd\n0,1,2,2\n0,1,2,7\nx,y,x,y\n"), bad_rows="drop")
+    assert odd.n_answers == 1
+    ranked = read(file("anchor,ranking\n0,1;2\n0,1\n,1;2\n"), bad_rows="drop")
+    assert ranked.rows.tolist() == [[0, 1, 2]]
+
+
+def test_bad_arrays(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0, 1, 2], [1, 1, 2]]))
+    with pytest.raises(ValueError, match=r"a\.npy, row 1 compares object 1 with itself"):
+        read(tmp_path / "a.npy")
+    with pytest.raises(ValueError, match=r"a\.npy, row 1 compares object 1 with itself"):
+        scan(tmp_path / "a.npy", chunk_rows=1)
+    np.save(tmp_path / "b.npy", np.array([[0, 1, {}]], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "b.npz", rows=np.array([[0, 1, {}]], dtype=object))
+    for path in (tmp_path / "b.npy", tmp_path / "b.npz"):
+        with pytest.raises(ValueError, match="never unpickled"):
+            read(path)
+    np.savez(tmp_path / "c.npz", stuff=[1])
+    with pytest.raises(ValueError, match=r"no array of comparisons under rows, triplets.*it has stuff"):
+        read(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", X=[[0, 1, 2]], y=[0])
+    with pytest.raises(ValueError, match="row 0 has response 0"):
+        read(tmp_path / "d.npz")
+    np.save(tmp_path / "e.npy", np.empty((0, 3), dtype=int))
+    with pytest.raises(ValueError, match="is empty"):
+        read(tmp_path / "e.npy")
+    (tmp_path / "f.npz").write_text("no zip")
+    (tmp_path / "f.npy").write_text("")
+    for path in (tmp_path / "f.npy", tmp_path / "f.npz"):
+        with pytest.raises(ValueError, match="cannot be read"):
+            read(path)
+
+
+def test_unknown_files(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv, \.jsonl, \.npy, \.npz, \.parquet"):
+        read(tmp_path / "answers.xlsx")
+    with pytest.raises(ValueError, match="must end in"):
+        write(Comparisons([[0, 1, 2]]), tmp_path / "answers")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        read(tmp_path / "answers.csv")
+    with pytest.raises(ValueError, match="bad_rows"):
+        read(tmp_path / "answers.csv", bad_rows="keep")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r'pip install "nearer\[parquet\]"'):
+        write(Comparisons([[0, 1, 2]]), tmp_path / "answers.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Scanning -------------------------------------------------------------------------------------------------
+
+
+def test_scan_several_files_by_name(file, tmp_path):
+    one = file("anchor,near,far\nx,y,z\n", "one.csv")
+    two = file("head\twinner\tloser\nw\ty\tx\n1\tx\ty\n", "two.tsv")
+    source = scan([one, two], chunk_rows=1)
+    assert source.names == ("1", "w", "x", "y", "z")
+    assert [chunk.rows.tolist() for chunk in source.chunks()] == [[[2, 3, 4]], [[1, 3, 2]], [[0, 2, 3]]]
+    np.save(tmp_path / "three.npy", np.array([[0, 1, 2]]))
+    with pytest.raises(ValueError, match="cannot be matched"):
+        scan([one, tmp_path / "three.npy"])
+    with pytest.raises(ValueError, match="npz files cannot be read in chunks"):
+        scan(tmp_path / "x.npz" if write(Comparisons([[0, 1, 2]]), tmp_path / "x.npz") is None else "")
+    with pytest.raises(ValueError, match="no files"):
+        scan([])
+    with pytest.raises(ValueError, match="chunk_rows"):
+        scan(one, chunk_rows=0)
+
+
+def test_scan_numbers(tmp_path):
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(5), (1000, 1)), axis=1)[:, :3]
+    np.save(tmp_path / "rows.npy", rows)
+    source = scan(tmp_path / "rows.npy", chunk_rows=300)
+    assert (len(source), source.n_objects, source.names) == (1000, 5, None)
+    assert [len(chunk) for chunk in source.chunks()] == [300, 300, 300, 100]
+    assert Comparisons.of(source).rows.tolist() == rows.tolist()
+
+
+def test_scan_never_cuts_an_answer(file):
+    text = "anchor,near,far,answer\n" + "".join(f"0,1,2,{answer}\n" for answer in "aabbbbbccd")
+    chunks = list(scan(file(text), chunk_rows=2).chunks())
+    assert [chunk.n_answers for chunk in chunks] == [1, 1, 1, 1]
+    assert [len(chunk) for chunk in chunks] == [2, 5, 2, 1]
+
+
+# Writing --------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="cannot be kept"):
+        write(Comparisons([[0, 1, 2]], names=["a", " ", "c"]), path)
+    with pytest.raises(UnicodeEncodeError), replacing(path) as aside:
+        aside.write_text("half \ud800", encoding="utf-8")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["answers.csv"]
+
+
+def test_replacing_keeps_permissions_and_links(tmp_path):
+    path, link = tmp_path / "answers.csv", tmp_path / "link.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with replacing(link) as aside:
+        assert aside.parent == tmp_path
+        assert aside.suffix == ".csv"
+        aside.write_text("new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    with pytest.raises(FileNotFoundError, match="no folder"), replacing(tmp_path / "none" / "x"):
+        pass
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"), replacing(tmp_path / "pipe"):
+        pass
+    with pytest.raises(IsADirectoryError), replacing(tmp_path):
+        pass
+
+
+# Real files -----------------------------------------------------------------------------------------------
+
+
+def test_music_has_seventeen_impossible_rows(data_folder):
+    path = data_folder("music_aset400") / "aset400.npz"
+    with pytest.raises(ValueError, match=r"compares object .* with itself"):
+        read(path)
+    made = read(path, bad_rows="drop")
+    assert made.n_dropped == 17
+    assert made.report().contradictions == 0
+
+
+def test_numbers_are_what_they_look_like():
+    assert all(NUMBER.fullmatch(text) for text in ("1", "-1", "1.5", ".5", "1e-3", "NaN", "-inf", "1."))
+    assert not any(NUMBER.fullmatch(text) for text in ("", ".", "1_0", "0x1", "1,5", "e5", "١"))
