@@ -1,0 +1,388 @@
+"""OrdinalEmbedding: points whose distances satisfy comparisons, as a scikit-learn estimator.
+
+``fit`` validates, states the problem (:mod:`nearer.embedding.problem`), hands it to a solver
+(:mod:`nearer.embedding.solvers`) under the eyes of a monitor, and sets what was learned.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import TransformerTags
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.comparisons import Comparisons, generator
+from nearer.comparisons.rows import blocks, squared_distances
+from nearer.embedding.given import (
+    as_comparisons,
+    asked_about,
+    check_parameters,
+    n_threads,
+    object_numbers,
+    renumbered,
+)
+from nearer.embedding.monitor import Monitor, progress
+from nearer.embedding.problem import Problem
+from nearer.embedding.ridge import MIDDLE, chosen_ridge
+from nearer.embedding.solvers import SVRG, as_solver
+from nearer.embedding.start import centred, principal, random_points
+from nearer.losses import as_loss, ignorance
+from nearer.metrics import triplet_error
+from nearer.models import SavedModel
+
+EXTRA_DIMENSIONS = 3  # room to spare while the map unfolds
+UNFOLDING_EPOCHS, UNFOLDING_TOL = 15, 5e-4
+PASSES = 5  # over the answers of one partial_fit
+REACH = 0.5  # how far the first answer of a partial_fit may move a newcomer
+BLOCK = 1 << 18  # questions looked at together
+
+
+class OrdinalEmbedding(SavedModel, BaseEstimator):
+    """Points whose distances agree with answers to "is a nearer to b or to c?".
+
+    Minimises the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map.
+    loss : {"tste", "ckl", "ste", "gnmds", "soe"} or object, default="tste"
+        How badly a comparison is met: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
+        with ``value``, ``slopes`` and ``probability`` of two squared distances.
+    solver : {"svrg-sbb", "svrg", "sgd", "batch", "lbfgs"} or object, default="svrg-sbb"
+        How the objective is lowered: a name or a solver of :mod:`nearer.embedding` with parameters.
+    regularization : "auto" or float, default="auto"
+        Pull of all points to the middle. It keeps few answers about many objects from being learned by heart.
+        "auto" takes the one of 0.001, 0.003, 0.01, 0.03, 0.1 that predicts a held-out tenth of the answers best,
+        then learns from all of them; ``regularization_`` says which. 0 is right for answers without any errors.
+    max_epochs : int, default=200
+        Passes over the comparisons at most.
+    tol : float, default=5e-5
+        The fit has converged when three epochs in a row lower the objective by no more than this share of the loss
+        of a map that knows nothing (all objects at one place).
+    early_stopping : bool, default=False
+        Hold out some answers and return the points that were best on them.
+    validation_fraction : float, default=0.1
+        Share of the answers that early stopping holds out.
+    n_init : int, default=1
+        Starts; the one with the lowest objective is kept.
+    init : array of shape (n_objects, n_components), optional
+        Where to start instead of at random points that unfold in a few more dimensions.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of points and arithmetic.
+    n_jobs : int, optional
+        Threads; -1 for all cores. The result is the same for the same number.
+    random_state : int, RandomState or None, default=None
+        Makes the fit repeatable.
+    callback : callable, optional
+        Called once an epoch with the record of ``history_`` and the current ``points``; returning True stops.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_objects, n_components)
+        The map, centred. Objects that no comparison mentions are at the origin.
+    loss_ : object
+        The loss as used, open parameters settled.
+    regularization_ : float
+        The ridge as used.
+    names_ : tuple of str or None
+        Names of the objects, where the comparisons had them.
+    n_iter_ : int
+        Epochs of the kept start.
+    converged_ : bool
+        Whether the objective had settled (or early stopping had decided) before ``max_epochs``.
+    history_ : list of dict
+        A record an epoch: epoch, loss, step_size, gradient_evaluations, seconds and, with early stopping,
+        held_out_loss and held_out_error.
+    n_features_in_ : int
+        Columns of the comparisons: 3 or 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer import OrdinalEmbedding
+    >>> from nearer.simulate import comparisons_from_points
+    >>> points = np.random.default_rng(0).normal(size=(30, 2))
+    >>> answers = comparisons_from_points(points, 2000, random_state=0)
+    >>> train, test = answers.split(test_size=0.2, random_state=0)
+    >>> model = OrdinalEmbedding(n_components=2, random_state=0).fit(train)
+    >>> model.embedding_.shape
+    (30, 2)
+    >>> bool(model.score(test) > 0.9)
+    True
+    """
+
+    _learned_arrays = ("embedding_", "energy_")
+    _learned_values = ("names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        loss: Any = "tste",
+        solver: Any = "svrg-sbb",
+        *,
+        regularization: float | str = "auto",
+        max_epochs: int = 200,
+        tol: float = 5e-5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_init: int = 1,
+        init: Any = None,
+        dtype: str = "float64",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callable[[dict[str, Any]], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.regularization = regularization
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_init = n_init
+        self.init = init
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the map.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
+            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
+        y : array of bool or ±1, optional
+            Then the rows are questions and y the answers: False or -1 turns a row around.
+        sample_weight : array of shape (n,), optional
+            Multiplies the comparisons' weights.
+
+        Returns
+        -------
+        self
+        """
+        given = as_comparisons(comparisons, y, sample_weight)
+        check_parameters(self, given.n_objects)
+        if len(given) == 0 or not asked_about(given).any():
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        random = generator(self.random_state)
+        loss, solver = as_loss(self.loss, self.n_components), as_solver(self.solver)
+        train, held_out = given, None
+        if self.early_stopping:
+            train, kept_back = given.split(self.validation_fraction, random)
+            if len(kept_back) == 0 or len(train) == 0:
+                raise ValueError(f"{len(given)} comparisons are too few to hold some out for early stopping")
+            held_out = _judge(kept_back, loss, random)
+        fits = [self._fit_once(train, loss, solver, held_out, random) for _ in range(self.n_init)]
+        points, ridge, monitor = min(fits, key=lambda fitted: fitted[2].outcome)
+        self.embedding_ = centred(points, asked_about(train))
+        self.loss_ = loss
+        self.regularization_ = ridge
+        self.names_ = given.names
+        self.history_ = monitor.history
+        self.n_iter_ = len(monitor.history) - 1
+        self.converged_ = monitor.converged
+        self.n_features_in_ = given.shape[1]
+        self.energy_ = np.zeros(given.n_objects)
+        Problem(train, loss, 0.0, 1, random).adagrad_run(self.embedding_, self.energy_, step_size=0.0, passes=1)
+        if not (monitor.converged or monitor.stopped):
+            warnings.warn(
+                f"the fit ended after {self.n_iter_} epochs before the objective settled (tol={self.tol}): "
+                f"raise max_epochs or tol, or take another step size",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit_once(
+        self, train: Comparisons, loss: Any, solver: Any, held_out: Any, random: np.random.Generator
+    ) -> tuple[np.ndarray, float, Monitor]:
+        """Fit from one start; return points, ridge and the monitor that watched."""
+        n_jobs = n_threads(self.n_jobs)
+        ridge = MIDDLE if self.regularization == "auto" else float(self.regularization)
+        if self.init is None:
+            start = self._unfolded(train, loss, ridge, random)
+        else:
+            start = np.array(self.init, dtype=self.dtype, order="C")
+        if self.regularization == "auto":
+            ridge, start = chosen_ridge(train, loss, start, n_jobs, random)
+        with (
+            Problem(train, loss, ridge, n_jobs, random) as problem,
+            progress(self.max_epochs, self.verbose) as bar,
+        ):
+            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar)
+            points = solver.solve(problem, start, monitor)
+        return (points if monitor.best is None else monitor.best[1]), ridge, monitor
+
+    def _unfolded(self, train: Comparisons, loss: Any, ridge: float, random: np.random.Generator) -> np.ndarray:
+        """Return a start: points that unfolded in a few more dimensions, cut back to those asked for."""
+        roomy = min(self.n_components + EXTRA_DIMENSIONS, train.n_objects - 1)
+        start = random_points(train.n_objects, roomy, self.dtype, random)
+        with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
+            start = SVRG().solve(problem, start, Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss)))
+        return principal(start, self.n_components)
+
+    def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from further answers, also about new objects, without the earlier ones.
+
+        Each object moves the less the more it was pulled before (AdaGrad), so a few answers place a newcomer
+        without upsetting the map. Objects are matched by name where there are names, by number otherwise.
+
+        Parameters
+        ----------
+        comparisons, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        given = as_comparisons(comparisons, y, sample_weight)
+        random = generator(self.random_state)
+        if not hasattr(self, "embedding_"):
+            check_parameters(self, given.n_objects)
+            self.embedding_ = random_points(given.n_objects, self.n_components, self.dtype, random)
+            self.loss_ = as_loss(self.loss, self.n_components)
+            self.regularization_ = 0.0
+            self.names_, self.history_, self.n_iter_, self.converged_ = given.names, [], 0, False
+            self.n_features_in_ = given.shape[1]
+            self.energy_ = np.zeros(given.n_objects)
+        given = self._widened(given, random)
+        if len(given):
+            problem = Problem(given, self.loss_, 0.0, 1, random)
+            self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, REACH, PASSES)
+        return self
+
+    def _widened(self, given: Comparisons, random: np.random.Generator) -> Comparisons:
+        """Make room for objects not met before; return the comparisons in the numbers of the map."""
+        if (given.names is None) != (self.names_ is None) and self.names_ is not None:
+            raise ValueError("the map's objects have names, these comparisons' have none; say which is which")
+        names, rows = self.names_, given.rows
+        if names is not None and given.names is not None:
+            known = set(names)
+            names = (*names, *(name for name in given.names if name not in known))
+            rows = renumbered(given, names, len(names))
+        n_objects = max(len(self.embedding_), given.n_objects if names is None else len(names))
+        new = n_objects - len(self.embedding_)
+        if new:
+            arrived = random_points(new, self.n_components, str(self.embedding_.dtype), random)
+            self.embedding_ = np.vstack([self.embedding_, arrived])
+            self.energy_ = np.concatenate([self.energy_, np.zeros(new)])
+        self.names_ = names
+        return Comparisons(rows, n_objects=n_objects, weights=given.weights)
+
+    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances of the near and far pairs; an object never met is at the origin."""
+        check_is_fitted(self, "embedding_")
+        asked = as_comparisons(questions)
+        points = np.vstack([self.embedding_, np.zeros((1, self.embedding_.shape[1]))])
+        rows = renumbered(asked, self.names_, len(self.embedding_))
+        parts = [squared_distances(points, rows[block]) for block in blocks(len(rows), BLOCK)]
+        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
+        return np.concatenate(near), np.concatenate(far)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The answers that can be predicted: -1 (the far pair is nearer) and 1."""
+        return np.array([-1, 1])
+
+    def predict(self, questions: Any) -> np.ndarray:
+        """Return 1 where the map puts the first pair of a row nearer together, else -1.
+
+        Parameters
+        ----------
+        questions : Comparisons, array or DataFrame
+            Rows (a, b, c): is a nearer to b (1) than to c (-1)?
+
+        Returns
+        -------
+        array of 1 and -1
+        """
+        near, far = self._distances(questions)
+        return np.where(near < far, 1, -1)
+
+    def predict_proba(self, questions: Any) -> np.ndarray:
+        """Return the probability of either answer by the loss's own model; columns as in ``classes_``.
+
+        Parameters
+        ----------
+        questions : Comparisons, array or DataFrame
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        array of shape (n, 2)
+        """
+        yes = self.loss_.probability(*self._distances(questions))
+        return np.column_stack([1.0 - yes, yes])
+
+    def score(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of comparisons, by weight, that the map satisfies; a tie does not count.
+
+        Parameters
+        ----------
+        comparisons, y, sample_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        float
+        """
+        given = as_comparisons(comparisons, y, sample_weight)
+        if len(given) == 0:
+            raise ValueError("there are no comparisons to score")
+        return float(np.average(self.predict(given) == 1, weights=given.weights))
+
+    def transform(self, objects: Any) -> np.ndarray:
+        """Return the points of objects, given by name or number.
+
+        Parameters
+        ----------
+        objects : sequence of int or str
+            Objects of the map.
+
+        Returns
+        -------
+        array of shape (len(objects), n_components)
+        """
+        check_is_fitted(self, "embedding_")
+        return self.embedding_[object_numbers(objects, self.names_, len(self.embedding_))]
+
+    def fit_transform(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Learn the map and return it: a row an object, not a row a comparison."""
+        return self.fit(comparisons, y, sample_weight).embedding_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
+        return tags
+
+    def _loaded(self) -> None:
+        """Settle what a model file does not hold, and refuse what does not fit together."""
+        self.loss_ = as_loss(self.loss, self.n_components)
+        if self.embedding_.ndim != 2 or self.embedding_.shape[1] != self.n_components:
+            raise ValueError(f"points of shape {self.embedding_.shape} in {self.n_components} dimensions")
+        if self.energy_.shape != (len(self.embedding_),):
+            raise ValueError(f"{len(self.embedding_)} points but energies of shape {self.energy_.shape}")
+        if self.names_ is not None and len(self.names_) != len(self.embedding_):
+            raise ValueError(f"{len(self.names_)} names of {len(self.embedding_)} points")
+
+
+def _judge(held_out: Comparisons, loss: Any, random: np.random.Generator) -> Callable:
+    """Return what early stopping watches: loss and error on answers held out."""
+    problem = Problem(held_out, loss, 0.0, 1, random)
+
+    def judged(points: np.ndarray) -> tuple[float, float]:
+        return problem.value_and_gradient(points)[0], triplet_error(points, held_out)
+
+    return judged

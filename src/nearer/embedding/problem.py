@@ -1,0 +1,183 @@
+"""The objective that every solver of the embedding lowers, and the ways to walk over its comparisons.
+
+F(X) = weighted mean of the losses + regularization * |X|² / n. A solver sees this object only: it asks for value
+and gradient, or for a run of stochastic steps from a point, and knows nothing of losses, threads or files.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Self
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.embedding import loops
+from nearer.jit import bind
+
+PICKS_AT_ONCE = 1 << 15
+LOW = 4096  # the loops split a number of steps into high * 4096 + low
+
+
+class Problem(AbstractContextManager):
+    """Comparisons, loss and ridge as one function of the points.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What the points should satisfy.
+    loss : object
+        A settled loss.
+    regularization : float
+        Weight of |X|² / n beside the mean loss.
+    n_jobs : int
+        Threads. Sums are reduced in a fixed order, so the result depends on their number only.
+    random_state : numpy.random.Generator
+        Where picks come from.
+    """
+
+    def __init__(
+        self,
+        comparisons: Comparisons,
+        loss: Any,
+        regularization: float,
+        n_jobs: int,
+        random: np.random.Generator,
+    ) -> None:
+        self.rows = comparisons.rows
+        self.loss = loss
+        self.n_jobs = n_jobs
+        self.random = random
+        self.ridge = 2.0 * regularization / comparisons.n_objects  # the paper's lambda: F has ridge / 2 * |X|²
+        given = comparisons.weights
+        self.weighted = int(given is not None)
+        self.weights = np.ones(1) if given is None else np.ascontiguousarray(given * (len(given) / given.sum()))
+        self._stack = ExitStack()
+        self._map: Callable = map
+
+    def __enter__(self) -> Self:
+        if self.n_jobs > 1:
+            self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_jobs)).map
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+
+    @property
+    def n_rows(self) -> int:
+        """How many comparisons there are."""
+        return len(self.rows)
+
+    def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return F and its gradient, ridge included."""
+        loop = bind(loops.add_gradient, self.loss)
+        bounds = np.linspace(0, self.n_rows, self.n_jobs + 1).astype(int)
+
+        def part(job: int) -> tuple[float, np.ndarray]:
+            gradient = np.zeros_like(points)
+            block = slice(bounds[job], bounds[job + 1])
+            weights = self.weights[block] if self.weighted else self.weights
+            return loop(points, self.rows[block], weights, self.weighted, gradient), gradient
+
+        parts = list(self._map(part, range(self.n_jobs)))
+        gradient = parts[0][1]
+        for _, other in parts[1:]:
+            gradient += other
+        gradient /= self.n_rows
+        gradient += points.dtype.type(self.ridge) * points
+        value = sum(total for total, _ in parts) / self.n_rows
+        return value + 0.5 * self.ridge * float(np.vdot(points, points)), gradient
+
+    def svrg_run(
+        self,
+        snapshot: np.ndarray,
+        gradient: np.ndarray,
+        step_size: float,
+        steps: int,
+        batch_size: int = 1,
+        stop_at: int | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points after ``steps`` inner steps of SVRG, and those after ``stop_at`` of them.
+
+        These are lines 6 to 11 of Algorithm 1. ``gradient`` is that of F at the snapshot, ridge included. With
+        several threads each takes ``steps`` from the common snapshot, and the mean of their ends is returned.
+        """
+        loop = bind(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps, self.loss)
+        dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
+        powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
+        middle = steps if stop_at is None else stop_at
+
+        def part(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+            state = np.stack([snapshot, snapshot, dense], axis=1)
+            touched = np.zeros(len(snapshot), dtype=np.int64)
+            ends = []
+            for first, last in ((0, middle), (middle, steps)):
+                for start in range(first, last, PICKS_AT_ONCE):
+                    count = min(PICKS_AT_ONCE, last - start)
+                    picks = random.integers(self.n_rows, size=count if batch_size == 1 else (count, batch_size))
+                    at = (picks, start, step_size, powers, sums)
+                    loop(state, touched, self.rows, self.weights, self.weighted, *at)
+                ends.append(settled(state, last - touched, step_size, powers, sums))
+            return ends[1], ends[0]
+
+        ends, middles = zip(*self._map(part, self._randoms()), strict=True)
+        return mean_of(ends), mean_of(middles)
+
+    def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
+        """Return the points after some passes of AdaGrad; ``energy`` is carried on in place."""
+        loop = bind(loops.adagrad_steps, self.loss)
+        points = points.copy()
+        for _ in range(passes):
+            picks = self.random.permutation(self.n_rows)
+            loop(points, energy, self.rows, self.weights, self.weighted, picks, step_size)
+        return points
+
+    def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
+        """Return the point after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
+        loop = bind(loops.sgd_steps, self.loss)
+        powers, _ = decay_tables(1.0 - step_size * self.ridge, steps)
+
+        def part(random: np.random.Generator) -> np.ndarray:
+            end, touched = points.copy(), np.zeros(len(points), dtype=np.int64)
+            for start in range(0, steps, PICKS_AT_ONCE):
+                picks = random.integers(self.n_rows, size=min(PICKS_AT_ONCE, steps - start))
+                loop(end, touched, self.rows, self.weights, self.weighted, picks, start, step_size, powers)
+            owed = steps - touched
+            end *= (powers[0, owed % LOW] * powers[1, owed // LOW])[:, None].astype(points.dtype)
+            return end
+
+        return mean_of(list(self._map(part, self._randoms())))
+
+    def _randoms(self) -> list[np.random.Generator]:
+        return [self.random] if self.n_jobs == 1 else self.random.spawn(self.n_jobs)
+
+
+def mean_of(ends: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of the threads' ends, added in their order."""
+    return ends[0] if len(ends) == 1 else np.mean(ends, axis=0, dtype=np.float64).astype(ends[0].dtype)
+
+
+def decay_tables(decay: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Tabulate decay^s and 1 + decay + ... + decay^(s-1) for every s up to ``steps``.
+
+    Two short tables serve: with s = 4096 h + l the power is powers[0, l] * powers[1, h] and the sum
+    sums[0, l] + powers[0, l] * sums[1, h]. Sums are added up, not divided by 1 - decay, which would cancel.
+    """
+    high = steps // LOW + 1
+    powers, sums = np.zeros((2, max(LOW, high))), np.zeros((2, max(LOW, high)))
+    with np.errstate(over="ignore", invalid="ignore"):  # a step far too long ends in infinity, and is seen there
+        powers[0, :LOW] = decay ** np.arange(LOW)
+        sums[0, 1:LOW] = np.cumsum(powers[0, : LOW - 1])
+        powers[1, :high] = (powers[0, LOW - 1] * decay) ** np.arange(high)
+        sums[1, 1:high] = (sums[0, LOW - 1] + powers[0, LOW - 1]) * np.cumsum(powers[1, : high - 1])
+    return powers, sums
+
+
+def settled(
+    state: np.ndarray, owed: np.ndarray, step_size: float, powers: np.ndarray, sums: np.ndarray
+) -> np.ndarray:
+    """Return all points of an SVRG state, each brought up to date with the steps it is owed."""
+    low, high = owed % LOW, owed // LOW
+    kept = (powers[0, low] * powers[1, high])[:, None]
+    pull = (step_size * (sums[0, low] + powers[0, low] * sums[1, high]))[:, None]
+    return (kept * state[:, 0] - pull * state[:, 2]).astype(state.dtype)

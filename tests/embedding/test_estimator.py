@@ -1,0 +1,336 @@
+"""OrdinalEmbedding as its users meet it."""
+
+import pickle
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+
+from nearer import Comparisons, OrdinalEmbedding, load_model
+from nearer.embedding import SGD, SVRG, Batch
+from nearer.losses import STE, TSTE, ops
+from nearer.metrics import procrustes
+from nearer.simulate import all_triplets, comparisons_from_points
+
+POINTS = np.random.default_rng(0).normal(size=(30, 2))
+ANSWERS = comparisons_from_points(POINTS, 3000, random_state=0)
+NOISY = ANSWERS.flip(0.1, random_state=0)
+
+
+@pytest.mark.parametrize("loss", ["ste", "gnmds", "soe"])
+def test_the_map_of_the_points_is_found(loss):
+    points = np.random.default_rng(1).normal(size=(50, 2))
+    model = OrdinalEmbedding(2, loss, regularization=0.0, max_epochs=400, random_state=0).fit(
+        comparisons_from_points(points, 10_000, random_state=1)
+    )
+    assert procrustes(model.embedding_, points).disparity < 0.01
+
+
+def test_quadruplets_find_it_too():
+    answers = comparisons_from_points(POINTS, 5000, quadruplets=True, random_state=0)
+    model = OrdinalEmbedding(loss="ste", regularization=0.0, random_state=0).fit(answers)
+    assert procrustes(model.embedding_, POINTS).disparity < 0.01
+
+
+def test_the_default_survives_wrong_answers():
+    train, test = NOISY.split(random_state=0)
+    model = OrdinalEmbedding(random_state=0).fit(train)
+    assert model.converged_
+    assert model.score(test) > 0.83  # 0.9 is the most that ten percent of wrong answers allow
+    assert procrustes(model.embedding_, POINTS).disparity < 0.05
+
+
+def test_what_is_learned():
+    names = [f"object {i}" for i in range(30)]
+    seen = []
+    model = OrdinalEmbedding(3, random_state=0, callback=lambda record: seen.append(record["loss"])).fit(
+        Comparisons(ANSWERS.rows, names=names)
+    )
+    assert model.embedding_.shape == (30, 3)
+    np.testing.assert_allclose(model.embedding_.mean(axis=0), 0, atol=1e-12)
+    assert model.loss_.alpha == 2.0
+    assert model.loss == "tste"
+    assert model.names_ == tuple(names)
+    assert model.regularization_ in (0.001, 0.003, 0.01, 0.03, 0.1)
+    assert [record["loss"] for record in model.history_] == seen
+    assert len(model.history_) == model.n_iter_ + 1
+    assert {"epoch", "loss", "step_size", "gradient_evaluations", "seconds"} == set(model.history_[0])
+
+
+def test_the_same_seed_gives_the_same_map_and_input_is_left_alone():
+    rows = np.array(NOISY.rows)
+    before = rows.copy()
+    maps = [OrdinalEmbedding(random_state=3, n_jobs=2).fit(rows).embedding_ for _ in range(2)]
+    np.testing.assert_array_equal(*maps)
+    np.testing.assert_array_equal(rows, before)
+    assert np.any(maps[0] != OrdinalEmbedding(random_state=4).fit(rows).embedding_)
+
+
+def test_answers_as_y_and_weights():
+    asked = np.array(ANSWERS.rows)
+    turned = np.random.default_rng(0).random(len(asked)) < 0.5
+    asked[turned] = asked[turned][:, [0, 2, 1]]
+    fits = [
+        OrdinalEmbedding(random_state=0).fit(ANSWERS),
+        OrdinalEmbedding(random_state=0).fit(asked, y=~turned),
+        OrdinalEmbedding(random_state=0).fit(asked, y=np.where(turned, -1, 1)),
+        OrdinalEmbedding(random_state=0).fit(pd.DataFrame(ANSWERS.rows, columns=["anchor", "near", "far"])),
+    ]
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fits[0].embedding_, fit.embedding_)
+    assert fits[0].score(asked, ~turned) == fits[0].score(ANSWERS)
+
+
+def test_weight_two_is_the_same_as_saying_it_twice():
+    rows = ANSWERS.rows[:400]
+    start = 0.1 * np.random.default_rng(0).normal(size=(30, 2))
+    how = {"solver": "lbfgs", "regularization": 0.01, "init": start, "tol": 0.0, "max_epochs": 50}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        twice = OrdinalEmbedding(**how).fit(Comparisons(np.vstack([rows, rows[:100]]), n_objects=30))
+        heavy = OrdinalEmbedding(**how).fit(
+            Comparisons(rows, n_objects=30), sample_weight=np.where(np.arange(400) < 100, 2.0, 1.0)
+        )
+    np.testing.assert_allclose(twice.embedding_, heavy.embedding_, atol=1e-5)
+    weights = np.arange(400) + 1.0
+    correct = twice.predict(rows) == 1
+    assert twice.score(rows, sample_weight=weights) == pytest.approx(weights[correct].sum() / weights.sum())
+
+
+def test_predictions_agree_with_each_other():
+    model = OrdinalEmbedding(random_state=0).fit(NOISY)
+    likely = model.predict_proba(NOISY)
+    np.testing.assert_allclose(likely.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[likely.argmax(axis=1)], model.predict(NOISY))
+    assert model.score(NOISY) == (model.predict(NOISY) == 1).mean()
+    np.testing.assert_array_equal(model.transform([4, 2]), model.embedding_[[4, 2]])
+
+
+def test_scikit_learn_selects_and_validates():
+    scores = cross_val_score(OrdinalEmbedding(random_state=0), NOISY, cv=3)
+    assert scores.min() > 0.8
+    search = GridSearchCV(
+        OrdinalEmbedding(loss=TSTE(), solver=SVRG(), regularization=0.01, random_state=0),
+        {"loss__alpha": [1.0, 5.0], "solver__epsilon": [None, 0.005]},
+        cv=2,
+    ).fit(NOISY)
+    assert set(search.best_params_) == {"loss__alpha", "solver__epsilon"}
+    assert search.best_estimator_.embedding_.shape == (30, 2)
+    copy = clone(OrdinalEmbedding(3, STE(), Batch(step=2.0)))
+    assert (copy.loss, copy.solver.step) != (STE, 2.0)
+    assert copy.get_params()["solver__step"] == 2.0
+
+
+def test_folds_keep_answers_whole_and_subjects_apart():
+    triples = np.random.default_rng(0).permutation(list(combinations(range(30), 3)))[:300]
+    answers = Comparisons.from_odd_one_out(triples, n_objects=30, subjects=np.arange(300) % 5)
+    seen = []
+
+    class Watching(OrdinalEmbedding):
+        def fit(self, comparisons, y=None, sample_weight=None):
+            seen.append(comparisons)
+            return super().fit(comparisons)
+
+        def score(self, comparisons, y=None, sample_weight=None):
+            seen.append(comparisons)
+            return super().score(comparisons)
+
+    cross_val_score(Watching(random_state=0), answers, cv=3)
+    for train, test in zip(seen[::2], seen[1::2], strict=True):
+        assert not {tuple(sorted(row)) for row in train.rows} & {tuple(sorted(row)) for row in test.rows}
+        assert len(train) + len(test) == 600
+    seen.clear()
+    cross_val_score(Watching(random_state=0), answers, cv=GroupKFold(5), groups=answers.subjects)
+    for train, test in zip(seen[::2], seen[1::2], strict=True):
+        assert not set(train.subjects) & set(test.subjects)
+
+
+def test_an_object_of_the_test_fold_only_is_no_obstacle():
+    rows = np.vstack([ANSWERS.rows[:200], [[35, 1, 2], [1, 35, 2]]])
+    folds = [(np.arange(200), np.array([200, 201]))]
+    assert np.isfinite(cross_val_score(OrdinalEmbedding(random_state=0), rows, cv=folds)).all()
+    model = OrdinalEmbedding(random_state=0).fit(Comparisons(rows[:200], n_objects=40))
+    np.testing.assert_array_equal(model.embedding_[30:], 0)
+    assert model.predict_proba([[35, 1, 1000], [1, 35, 36]]).shape == (2, 2)
+
+
+def test_objects_are_matched_by_name():
+    names = [f"o{i}" for i in range(30)]
+    model = OrdinalEmbedding(random_state=0).fit(Comparisons(ANSWERS.rows, names=names))
+    order = np.random.default_rng(0).permutation(30)
+    place = np.argsort(order)
+    shuffled = Comparisons(place[ANSWERS.rows], names=[names[i] for i in order])
+    assert model.score(shuffled) == model.score(ANSWERS)
+    np.testing.assert_array_equal(model.transform(["o3", "o1"]), model.embedding_[[3, 1]])
+    with pytest.raises(ValueError, match="no object called 'Rome'"):
+        model.transform(["Rome"])
+
+
+class Power:
+    """A loss of a user's own: the hinge to some power."""
+
+    def __init__(self, power=2.0):
+        self.power = power
+
+    def value(self, near, far):
+        return ops.maximum(0.0, 1.0 + near - far) ** self.power
+
+    def slopes(self, near, far):
+        slope = self.power * ops.maximum(0.0, 1.0 + near - far) ** (self.power - 1.0)
+        return slope, -slope
+
+    def probability(self, near, far):
+        return 1.0 / (1.0 + ops.exp(near - far))
+
+
+def test_a_loss_of_ones_own(tmp_path):
+    model = OrdinalEmbedding(loss=Power(), regularization=0.0, random_state=0).fit(ANSWERS)
+    assert model.score(ANSWERS) > 0.95
+    model.save(tmp_path / "own.nearer")
+    with pytest.raises(ValueError, match="loss=Power"):
+        load_model(tmp_path / "own.nearer")
+    again = load_model(tmp_path / "own.nearer", loss=Power())
+    np.testing.assert_array_equal(again.predict_proba(ANSWERS), model.predict_proba(ANSWERS))
+
+
+def test_early_stopping_keeps_the_best_points():
+    train, test = (
+        comparisons_from_points(POINTS, 600, random_state=5).flip(0.25, random_state=0).split(0.3, random_state=0)
+    )
+    how = {
+        "n_components": 6,
+        "loss": "ste",
+        "regularization": 0.0,
+        "random_state": 0,
+        "max_epochs": 150,
+        "tol": 1e-6,
+    }
+    stopped = OrdinalEmbedding(early_stopping=True, validation_fraction=0.2, **how).fit(train)
+    losses = [record["held_out_loss"] for record in stopped.history_]
+    assert len(losses) < 150
+    assert min(losses) < losses[-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert stopped.score(test) > OrdinalEmbedding(**how).fit(train).score(test)
+
+
+def test_a_callback_can_stop_and_a_short_fit_warns():
+    model = OrdinalEmbedding(random_state=0, callback=lambda record: record["epoch"] == 2).fit(NOISY)
+    assert model.n_iter_ == 2
+    assert not model.converged_
+    with pytest.warns(ConvergenceWarning, match="raise max_epochs"):
+        OrdinalEmbedding(random_state=0, max_epochs=1, tol=0.0).fit(NOISY)
+
+
+def test_several_starts_keep_the_lowest_objective():
+    how = {"n_components": 1, "regularization": 0.01, "random_state": 0}
+    one, five = (OrdinalEmbedding(n_init=n, **how).fit(NOISY) for n in (1, 5))
+    assert five.history_[-1]["loss"] <= one.history_[-1]["loss"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_precision(dtype):
+    model = OrdinalEmbedding(dtype=dtype, random_state=0).fit(NOISY)
+    assert model.embedding_.dtype == dtype
+    assert model.score(NOISY) > 0.85
+
+
+def test_answers_that_arrive_later_improve_the_map_and_place_new_objects():
+    rows = ANSWERS.rows
+    early = (rows < 25).all(axis=1)
+    names = [f"o{i}" for i in range(30)]
+    model = OrdinalEmbedding(random_state=0).fit(Comparisons(rows[early], names=names[:25]))
+    before = model.embedding_.copy()
+    later = rows[~early]
+    model.partial_fit(Comparisons(later[: len(later) // 2], names=names))
+    assert model.embedding_.shape == (30, 2)
+    assert model.names_ == tuple(names)
+    rest = Comparisons(later[len(later) // 2 :], names=names)
+    assert model.score(rest) > 0.9
+    assert procrustes(model.embedding_[:25], before).disparity < 0.05, "the old map is not upset"
+
+
+def test_partial_fit_alone_learns_from_a_stream():
+    model = OrdinalEmbedding(random_state=0)
+    for start in range(0, 2500, 100):
+        model.partial_fit(Comparisons(ANSWERS.rows[start : start + 100], n_objects=30))
+    assert model.score(ANSWERS.rows[2500:]) > 0.9
+
+
+def test_save_load_and_pickle(tmp_path):
+    names = [f"Ä {i}" for i in range(30)]
+    model = OrdinalEmbedding(2, TSTE(), SGD(decay=0.2), random_state=0).fit(Comparisons(NOISY.rows, names=names))
+    model.save(tmp_path / "map.nearer")
+    for again in (load_model(tmp_path / "map.nearer"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.embedding_, model.embedding_)
+        np.testing.assert_array_equal(again.predict_proba(NOISY), model.predict_proba(NOISY))
+        assert again.names_ == model.names_
+        assert again.history_ == model.history_
+        assert repr(again.get_params()) == repr(model.get_params())
+        np.testing.assert_array_equal(
+            again.partial_fit(Comparisons([[0, 1, 2]], names=names)).embedding_,
+            pickle.loads(pickle.dumps(model)).partial_fit(Comparisons([[0, 1, 2]], names=names)).embedding_,
+        )
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"n_components": 30}, "30 dimensions are too many for 30 objects"),
+        ({"n_components": 0}, "n_components must be a positive integer; got 0"),
+        ({"loss": "triplet"}, "unknown loss 'triplet'; the known ones are 'ckl'"),
+        ({"solver": "adam"}, "unknown solver 'adam'; the known ones are 'batch'"),
+        ({"regularization": -1.0}, "regularization must be 'auto' or a number >= 0; got -1.0"),
+        ({"regularization": "much"}, "got 'much'"),
+        ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+        ({"tol": -1e-3}, "tol must be"),
+        ({"validation_fraction": 1.5}, "validation_fraction must be"),
+        ({"n_init": 0}, "n_init must be"),
+        ({"dtype": "int32"}, "dtype must be 'float32' or 'float64'"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"callback": 3}, "callback must be"),
+        ({"init": np.zeros((3, 2))}, r"init must be numbers of shape \(30, 2\)"),
+        ({"init": np.full((30, 2), np.nan)}, "init must be finite"),
+    ],
+)
+def test_a_wrong_parameter_is_named(how, words):
+    model = OrdinalEmbedding(**how)
+    with pytest.raises(ValueError, match=words):
+        model.fit(NOISY)
+    assert not hasattr(model, "embedding_")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([[0, 0, 1]], "row 0 compares object 0 with itself"),
+        ([[0, 1, 2], [0, 1, -3]], "row 1"),
+        ([[0.0, np.nan, 1.0]], "row 0"),
+        ([[0, 1]], "columns"),
+        (np.empty((0, 3), dtype=int), "nothing to learn|objects"),
+    ],
+)
+def test_wrong_rows_are_named(rows, words):
+    with pytest.raises(ValueError, match=words):
+        OrdinalEmbedding().fit(rows)
+
+
+def test_wrong_weights_and_unfitted_models():
+    with pytest.raises(ValueError, match="sample_weight must have one number a row"):
+        OrdinalEmbedding().fit(NOISY, sample_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match=r"weight"):
+        OrdinalEmbedding().fit(NOISY, sample_weight=-np.ones(len(NOISY)))
+    for use in (lambda m: m.predict([[0, 1, 2]]), lambda m: m.transform([0]), lambda m: m.score([[0, 1, 2]])):
+        with pytest.raises(NotFittedError):
+            use(OrdinalEmbedding())
+
+
+def test_few_answers_are_enough_to_run():
+    model = OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2]])
+    assert np.isfinite(model.embedding_).all()
+    assert OrdinalEmbedding(2, random_state=0).fit(all_triplets(POINTS[:4])).score(all_triplets(POINTS[:4])) > 0.5
