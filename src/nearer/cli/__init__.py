@@ -1,0 +1,26 @@
+"""The command line: each command parses, calls the library and prints; one small file a command.
+
+Nothing but the parser is imported before a command runs, so that ``nearer --help`` answers at once. A new
+command is a new file with a function under :func:`nearer.cli.app.command`, and its name in the list below.
+"""
+
+import sys
+from importlib import import_module
+
+from nearer.cli.app import app
+
+__all__ = ["main"]
+
+COMMANDS = ("demo", "fit", "score", "map", "neighbors", "check", "convert", "simulate", "cache")
+
+for _name in COMMANDS:  # in the order of --help
+    import_module(f"nearer.cli.{_name}")
+
+
+def main() -> None:
+    """Run the command line; the entry point of ``nearer``."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal cannot show is shown with marks in it, and stops nothing.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app(prog_name="nearer")

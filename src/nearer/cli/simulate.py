@@ -1,0 +1,57 @@
+"""``nearer simulate``: answers from known points, to rehearse a survey or try the other commands."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearer.cli.app import command
+from nearer.cli.saying import count, output, writing
+
+
+@command(
+    "nearer simulate -o answers.csv",
+    "nearer simulate --objects 200 --answers 50000 --dims 3 --errors 0.1 -o answers.npz",
+    "nearer simulate --europe -o europe.csv",
+)
+def simulate(
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="The file of answers to write.", show_default=False),
+    ],
+    objects: Annotated[int | None, typer.Option(min=3, help="How many objects.", show_default="60")] = None,
+    answers: Annotated[int, typer.Option(min=1, help="How many answers.")] = 8000,
+    dims: Annotated[
+        int | None, typer.Option(min=1, help="Dimensions that the objects lie in.", show_default="2")
+    ] = None,
+    errors: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the answers that are wrong.")] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answers.")] = 0,
+    europe: Annotated[bool, typer.Option("--europe", help="Ask about the cities of Europe instead.")] = False,
+) -> None:
+    """Simulate answers to random questions about points.
+
+    Some of the answers are wrong. The points are drawn from a normal distribution and then forgotten: the
+    file holds the answers alone.
+    """
+    import numpy as np
+
+    from nearer import Comparisons, write
+    from nearer.simulate import comparisons_from_points
+
+    if europe and (objects is not None or dims is not None):
+        raise ValueError("--europe brings its own objects: leave --objects and --dims out")
+    output(out)
+    random = np.random.default_rng(seed)
+    names = None
+    if europe:
+        from nearer.datasets import europe as cities
+
+        points, names = cities().points, cities().names.tolist()
+    else:
+        points = random.normal(size=(60 if objects is None else objects, 2 if dims is None else dims))
+    said = comparisons_from_points(points, answers, random_state=random).flip(errors, random)
+    with writing(out):
+        write(Comparisons(said, names=names) if names else said, out)
+    wrong = round(errors * answers)
+    about = f"{count(answers, 'answer')} about {count(len(points), 'object')}"
+    print(f"wrote {out}: {about}, {wrong:,} of them wrong")

@@ -1,0 +1,178 @@
+"""`nearer fit`, as a process of its own on real files: what it prints, saves, refuses and leaves behind."""
+
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearer import load_model
+
+
+def hidden_files(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir() if file.name.startswith(".")]
+
+
+def test_prints_what_it_knows_and_saves_a_model_of_all_answers(nearer, europe):
+    done = europe.fitted
+    facts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line[:1].strip())
+    assert facts["objects"] == "67"
+    assert facts["answers"] == facts["rows"] == "3,000"
+    assert facts["contradictions"].isdecimal()
+    assert facts["training"].endswith("% of 2,700 answers")
+    assert "of 300 answers that this fit was not shown" in facts["held"]
+    assert "fitted anew on all 3,000 answers" in done.stdout
+    assert float(facts["seconds"]) > 0
+    assert "\x1b" not in done.stdout + done.stderr
+    model = load_model(europe.model)
+    assert model.embedding_.shape == (67, 2)
+    assert "Tromsø" in model.names_
+    # The saved model is what the library gives for all answers: it was not fitted on the training part.
+    again = type(model)(**{**model.get_params(deep=False)}).fit(europe.answers())
+    assert (again.embedding_ == model.embedding_).all()
+
+
+def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letters(nearer, tmp_path):
+    folder = tmp_path / "mein Ordner für Antworten"
+    folder.mkdir()
+    for seed in "12":
+        nearer("simulate", "--objects", 20, "--answers", 500, "--seed", seed, "-o", f"{seed} é.csv", cwd=folder)
+    options = ["--dims", 3, "--loss", "ste", "--solver", "lbfgs", "--regularization", 0.01, "--epochs", 80]
+    options += ["--early-stopping", "--held-out", 0, "--seed", 4, "--jobs", 2, "--quiet"]
+    done = nearer("fit", "1 é.csv", "2 é.csv", *options, "-o", "wörter.nearer", cwd=folder)
+    assert "answers         1,000" in done.stdout
+    assert "held out        none, as asked" in done.stdout
+    assert done.stderr == ""
+    model = load_model(folder / "wörter.nearer")
+    assert model.embedding_.shape == (20, 3)
+    wanted = {
+        "loss": "ste",
+        "solver": "lbfgs",
+        "regularization": 0.01,
+        "max_epochs": 80,
+        "early_stopping": True,
+    }
+    wanted |= {"random_state": 4, "n_jobs": 2}
+    assert {key: value for key, value in model.get_params().items() if key in wanted} == wanted
+    done = nearer("map", "wörter.nearer", "-o", "eine Karte.html", cwd=folder)
+    assert done.stdout == "wrote eine Karte.html, a map of 20 objects\n"
+    assert hidden_files(folder) == []
+
+
+def test_of_few_answers_none_are_held_out(nearer, tmp_path):
+    (tmp_path / "few.csv").write_text("anchor,near,far\nrome,oslo,bern\noslo,rome,bern\n")
+    done = nearer("fit", "few.csv", "--dims", 1, "-o", "few.nearer", cwd=tmp_path)
+    assert "held out        none: 2 answers are too few" in done.stdout
+
+
+def test_works_where_no_cache_can_be_written(nearer, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "few.csv").write_text("anchor,near,far\n0,1,2\n1,0,2\n")
+    options = ["--dims", 1, "--regularization", 0.01, "--solver", "batch"]
+    cache = {"NEARER_CACHE": str(tmp_path / "file" / "x")}
+    done = nearer("fit", "few.csv", *options, "-o", "few.nearer", cwd=tmp_path, env=cache)
+    assert (tmp_path / "few.nearer").is_file()
+    assert done.stderr == "nearer: compiling loops for first use, a few seconds…\n"
+    done = nearer("cache", env=cache)
+    assert "loops           0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (None, [], "there is no file answers.csv"),
+        ("", [], "answers.csv is empty"),
+        ("anchor,near,far\n", [], "answers.csv is empty"),
+        ("x,y,z\nrome,oslo,bern\n", [], "cannot tell what the columns 'x', 'y', 'z' mean; understood are"),
+        ("anchor,near,far\na,b,c\n\na,b\n", [], "answers.csv, line 4 has 2 cells where 3 are wanted"),
+        ("anchor,near,far\n0,1,2\n0,0,2\n", [], "answers.csv, line 3 compares object 0 with itself"),
+        (
+            "anchor,near,far\n0,1,2\n",
+            ["--loss", "no"],
+            "unknown loss 'no'; the known ones are 'ckl', 'gnmds', 'soe'",
+        ),
+        (
+            "anchor,near,far\n0,1,2\n",
+            ["--solver", "no"],
+            "unknown solver 'no'; the known ones are 'batch', 'lbfgs'",
+        ),
+        ("anchor,near,far\n0,1,2\n", ["--dims", 3], "n_components=3 dimensions are too many for 3 objects"),
+        (
+            "anchor,near,far\n0,1,2\n",
+            ["--regularization", "x"],
+            "--regularization must be auto or a number; got 'x'",
+        ),
+        (
+            "anchor,near,far\n0,1,2\n",
+            ["-o", "no/x.nearer"],
+            "cannot write no/x.nearer: there is no folder no",
+        ),
+    ],
+)
+def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, text, options, message):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "answers.csv").write_text(text)
+    output = [] if "-o" in options else ["-o", "model.nearer"]
+    said = refused("fit", "answers.csv", *options, *output)
+    assert said.startswith("nearer: error: ")
+    assert message in said
+    assert [file.name for file in tmp_path.iterdir()] == (["answers.csv"] if text is not None else [])
+
+
+def test_debug_shows_the_traceback(nearer, tmp_path):
+    done = nearer("check", "no.csv", cwd=tmp_path, env={"NEARER_DEBUG": "1"}, code=1)
+    assert "Traceback" in done.stderr
+
+
+def test_a_failed_write_leaves_the_old_model(nearer, europe, tmp_path):
+    (tmp_path / "old.nearer").write_bytes(b"old")
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    options = ["--held-out", 0, "-o", "old.nearer"]
+    done = nearer("fit", europe.file, *options, cwd=tmp_path, code=2, preexec_fn=small_disk)
+    assert done.stderr.endswith("nearer: error: cannot write old.nearer: File too large\n")
+    assert (tmp_path / "old.nearer").read_bytes() == b"old"
+    assert hidden_files(tmp_path) == []
+
+
+CTRL_C_IN_EPOCH_2 = """
+import signal
+from nearer.cli import fitting, main
+watched = fitting.Watch.__call__
+def interrupted(watch, record):
+    if watch.epochs == 1:
+        signal.raise_signal(signal.SIGINT)
+    return watched(watch, record)
+fitting.Watch.__call__ = interrupted
+main()
+"""
+
+
+def test_ctrl_c_keeps_the_epochs_so_far_and_the_old_model(europe, tmp_path):
+    (tmp_path / "m.nearer").write_bytes(b"old")
+    command = [sys.executable, "-c", CTRL_C_IN_EPOCH_2, "fit", str(europe.file), "-o", "m.nearer"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "nearer: interrupted; the map after 1 epoch is in m.partial.nearer\n"
+    assert (tmp_path / "m.nearer").read_bytes() == b"old"
+    assert load_model(tmp_path / "m.partial.nearer").n_iter_ == 1
+
+
+def test_ctrl_c_at_any_time_leaves_no_half_written_file(nearer, tmp_path):
+    nearer("simulate", "--objects", 2000, "--answers", 400_000, "-o", "many.npz", cwd=tmp_path)
+    command = [sys.executable, "-m", "nearer", "fit", "many.npz", "-o", "many.nearer", "--dims", "5"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        while not process.stdout.readline().startswith("contradictions"):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "nearer: interrupted" in said
+    assert "Traceback" not in said
+    assert {file.name for file in tmp_path.iterdir()} <= {"many.npz", "many.partial.nearer"}
