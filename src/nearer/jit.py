@@ -19,8 +19,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.extending import overload
+from numba.core.cgutils import unpack_tuple
+from numba.extending import intrinsic, overload
 
 from nearer import __version__
 from nearer.losses import ops
@@ -39,6 +43,26 @@ _lock = threading.Lock()
 @overload(ops.where)
 def _where(condition, x, y):  # type: ignore[no-untyped-def]  # numba compares the two signatures
     return lambda condition, x, y: x if condition else y
+
+
+@intrinsic
+def prefetch(typing_context, array, row):  # type: ignore[no-untyped-def]  # numba's calling convention
+    """Ask the processor to fetch ``array[row]``, all its cache lines, without waiting for it."""
+
+    def build(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        layout = context.make_array(signature.args[0])(context, builder, arguments[0])
+        strides = unpack_tuple(builder, layout.strides, signature.args[0].ndim)
+        byte, word, whole = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
+        offset = builder.mul(strides[0], context.cast(builder, arguments[1], signature.args[1], types.intp))
+        first = builder.gep(builder.bitcast(layout.data, byte), [offset])
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        how = [word(1), word(3), word(1)]  # to be written, to be kept, data
+        with cgutils.for_range_slice(builder, whole(0), strides[0], whole(64)) as (line, _):
+            builder.call(fetch, [builder.gep(first, [line]), *how])
+        return context.get_dummy_value()
+
+    return types.none(array, row), build
 
 
 def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:

@@ -71,7 +71,9 @@ class Comparisons(FromAnswers):
     subjects : array, or None
     extra : mapping of str to array
 
-    Notes ----- Indexing by a slice, a mask or an index array gives `Comparisons` over the same objects. An
+    Notes
+    -----
+    Indexing by a slice, a mask or an index array gives `Comparisons` over the same objects. An
     answer of several rows is taken, whole, when its first row is selected: any partition of the rows
     becomes a partition of the answers. A repeated index repeats the rows, which stay one answer.
 

@@ -129,7 +129,9 @@ def europe() -> Europe:
         Names, countries, rough regions, degrees, and points on a plane in kilometres. The arrays are fresh at
         every call.
 
-    Notes ----- Geographical facts, rounded to 0.1° or better, compiled for this library; public domain. On
+    Notes
+    -----
+    Geographical facts, rounded to 0.1° or better, compiled for this library; public domain. On
     the plane a distance differs from the one on the globe by about 1 % between neighbours and a few percent
     from one end of Europe to the other.
 

@@ -28,13 +28,14 @@ from nearer.embedding.monitor import Monitor, progress
 from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
-from nearer.embedding.start import centred, principal, random_points
+from nearer.embedding.start import centred, principal, random_points, sampled
 from nearer.losses import as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 
 EXTRA_DIMENSIONS = 3  # room to spare while the map unfolds
 UNFOLDING_EPOCHS, UNFOLDING_TOL = 15, 5e-4
+UNFOLDING_ROWS = 20_000  # or ten for each coordinate: a rough map needs no more
 PASSES = 5  # over the answers of one partial_fit
 REACH = 0.5  # how far the first answer of a partial_fit may move a newcomer
 BLOCK = 1 << 18  # questions looked at together
@@ -193,8 +194,7 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
         self.n_iter_ = len(monitor.history) - 1
         self.converged_ = monitor.converged
         self.n_features_in_ = given.shape[1]
-        self.energy_ = np.zeros(given.n_objects)
-        Problem(train, loss, 0.0, 1, random).adagrad_run(self.embedding_, self.energy_, step_size=0.0, passes=1)
+        self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
         if not (monitor.converged or monitor.stopped):
             warnings.warn(
                 f"the fit ended after {self.n_iter_} epochs before the objective settled (tol={self.tol}): "
@@ -227,6 +227,7 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
     def _unfolded(self, train: Comparisons, loss: Any, ridge: float, random: np.random.Generator) -> np.ndarray:
         """Return a start: points that unfolded in a few more dimensions, cut back to those asked for."""
         roomy = min(self.n_components + EXTRA_DIMENSIONS, train.n_objects - 1)
+        train = sampled(train, max(UNFOLDING_ROWS, 10 * roomy * train.n_objects), random)
         start = random_points(train.n_objects, roomy, self.dtype, random)
         with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
             start = SVRG().solve(problem, start, Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss)))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.rows import blocks
 
 
 def as_comparisons(given: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
@@ -26,9 +27,9 @@ def as_comparisons(given: Any, y: Any = None, sample_weight: Any = None) -> Comp
 def asked_about(comparisons: Comparisons) -> np.ndarray:
     """Return for each object whether a comparison of any weight mentions it."""
     asked = np.zeros(comparisons.n_objects, dtype=bool)
-    rows = comparisons.rows if comparisons.weights is None else comparisons.rows[comparisons.weights > 0]
-    for column in rows.T:
-        asked[column] = True
+    for block in blocks(len(comparisons), 1 << 18):
+        rows = comparisons.rows[block]
+        asked[rows if comparisons.weights is None else rows[comparisons.weights[block] > 0]] = True
     return asked
 
 

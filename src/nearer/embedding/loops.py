@@ -4,6 +4,8 @@ Each is plain Python that :func:`nearer.jit.bind` compiles for a loss; ``value``
 Rows come as (a, b, c) or (i, j, l, k); ``first`` and ``second`` columns are the near pair, and the far pair is
 (rows[:, 0], rows[:, 2]) or (rows[:, 2], rows[:, 3]). Weights are read as ``weights[p * weighted]``: one entry
 and ``weighted = 0`` where all weigh the same. Indices are cast to unsigned so that no loop handles negative ones.
+Stochastic loops take their rows in the order of the steps: :func:`gather` lays them out first, because a run of
+independent reads is many times faster than one at a time in the middle of the arithmetic.
 """
 
 # ruff: noqa: F821
@@ -12,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from nearer import jit
+
 # Bound to the compiled methods of a loss when a loop is compiled.
 value: Callable
 slopes: Callable
+prefetch: Callable = jit.prefetch
 
 
 def add_gradient(points: Any, rows: Any, weights: Any, weighted: int, gradient: Any) -> float:
@@ -45,43 +50,57 @@ def add_gradient(points: Any, rows: Any, weights: Any, weighted: int, gradient: 
     return total
 
 
+def gather(rows: Any, weights: Any, weighted: int, picks: Any, picked_rows: Any, picked_weights: Any) -> None:
+    """Lay out the picked rows and their weights in the order of the picks."""
+    for t in range(picks.size):
+        p = np.uintp(picks[t])
+        for c in range(rows.shape[1]):
+            picked_rows[t, c] = rows[p, c]
+        picked_weights[t * weighted] = weights[p * weighted]
+
+
 def svrg_steps(
     state: Any,
     touched: Any,
     rows: Any,
     weights: Any,
     weighted: int,
-    picks: Any,
     start: int,
     step_size: float,
     powers: Any,
     sums: Any,
+    ahead: int,
 ) -> None:
-    """Take one step of SVRG for each pick (Algorithm 1, line 9), the dense term applied lazily.
+    """Take one step of SVRG for each row (Algorithm 1, line 9), the dense term applied lazily.
 
     ``state[r]`` holds the object's point, its snapshot and its part of the full gradient side by side, and
     ``touched[r]`` the step up to which the point is up to date. A point left alone for s steps is owed
     x <- rho^s x - step_size (1 + rho + ... + rho^(s-1)) g, where rho = 1 - step_size * ridge. The power and the
-    sum are read from two short tables: s = high * 2^12 + low.
+    sum are read from two short tables: s = high * 2^12 + low. Where the state is larger than the caches, the
+    objects of the step ``ahead`` of the current one are fetched early; 0 does without.
     """
     number = state.dtype.type
     third = np.uintp(0 if rows.shape[1] == 3 else 2)
     fourth = np.uintp(2 if rows.shape[1] == 3 else 3)
     width = state.shape[2]
     rescale = 1.0 / powers[0, 1]
-    for t in range(picks.size):
-        p = picks[t]
+    for p in range(rows.shape[0]):
+        if ahead > 0 and p + ahead < rows.shape[0]:
+            for c in range(rows.shape[1]):
+                prefetch(touched, rows[p + ahead, c])
+                prefetch(state, rows[p + ahead, c])
+        now = start + p
         i, j = np.uintp(rows[p, 0]), np.uintp(rows[p, 1])
         l, k = np.uintp(rows[p, third]), np.uintp(rows[p, fourth])  # noqa: E741
         for r in (i, j, l, k):
-            owed = start + t - touched[r]
+            owed = now - touched[r]
             if owed > 0:
                 low, high = np.uintp(owed & 4095), np.uintp(owed >> 12)
                 kept = number(powers[0, low] * powers[1, high])
                 pull = number(step_size * (sums[0, low] + powers[0, low] * sums[1, high]))
                 for c in range(width):
                     state[r, 0, c] = kept * state[r, 0, c] - pull * state[r, 2, c]
-                touched[r] = start + t
+                touched[r] = now
         near, far, near_then, far_then = number(0.0), number(0.0), number(0.0), number(0.0)
         for c in range(width):
             near_side, far_side = state[i, 0, c] - state[j, 0, c], state[l, 0, c] - state[k, 0, c]
@@ -112,13 +131,13 @@ def svrg_batch_steps(
     rows: Any,
     weights: Any,
     weighted: int,
-    picks: Any,
+    batch_size: int,
     start: int,
     step_size: float,
     powers: Any,
     sums: Any,
 ) -> None:
-    """Take one step of SVRG for each row of picks: the mean over a minibatch, otherwise as :func:`svrg_steps`.
+    """Take one step of SVRG for each ``batch_size`` rows, along their mean; otherwise as :func:`svrg_steps`.
 
     An object may occur several times in a minibatch, so all pulls are taken before any is applied.
     """
@@ -126,11 +145,11 @@ def svrg_batch_steps(
     third = np.uintp(0 if rows.shape[1] == 3 else 2)
     fourth = np.uintp(2 if rows.shape[1] == 3 else 3)
     width = state.shape[2]
-    pulls = np.empty((picks.shape[1], 2, width), state.dtype)
-    rescale = 1.0 / (powers[0, 1] * picks.shape[1])
-    for t in range(picks.shape[0]):
-        for b in range(picks.shape[1]):
-            p = picks[t, b]
+    pulls = np.empty((batch_size, 2, width), state.dtype)
+    rescale = 1.0 / (powers[0, 1] * batch_size)
+    for t in range(rows.shape[0] // batch_size):
+        for b in range(batch_size):
+            p = t * batch_size + b
             i, j = np.uintp(rows[p, 0]), np.uintp(rows[p, 1])
             l, k = np.uintp(rows[p, third]), np.uintp(rows[p, fourth])  # noqa: E741
             for r in (i, j, l, k):
@@ -160,8 +179,8 @@ def svrg_batch_steps(
                 far_side = far_pull * (state[l, 0, c] - state[k, 0, c])
                 pulls[b, 0, c] = near_side - near_pull_then * (state[i, 1, c] - state[j, 1, c])
                 pulls[b, 1, c] = far_side - far_pull_then * (state[l, 1, c] - state[k, 1, c])
-        for b in range(picks.shape[1]):
-            p = picks[t, b]
+        for b in range(batch_size):
+            p = t * batch_size + b
             i, j = np.uintp(rows[p, 0]), np.uintp(rows[p, 1])
             l, k = np.uintp(rows[p, third]), np.uintp(rows[p, fourth])  # noqa: E741
             for c in range(width):
@@ -177,27 +196,25 @@ def sgd_steps(
     rows: Any,
     weights: Any,
     weighted: int,
-    picks: Any,
     start: int,
     step_size: float,
     powers: Any,
 ) -> None:
-    """Take one plain stochastic gradient step for each pick; the ridge shrinks a point when it is next needed."""
+    """Take one plain stochastic gradient step for each row; the ridge shrinks a point when it is next needed."""
     number = points.dtype.type
     third = np.uintp(0 if rows.shape[1] == 3 else 2)
     fourth = np.uintp(2 if rows.shape[1] == 3 else 3)
     rescale = 1.0 / powers[0, 1]
-    for t in range(picks.size):
-        p = picks[t]
+    for p in range(rows.shape[0]):
         i, j = np.uintp(rows[p, 0]), np.uintp(rows[p, 1])
         l, k = np.uintp(rows[p, third]), np.uintp(rows[p, fourth])  # noqa: E741
         for r in (i, j, l, k):
-            owed = start + t - touched[r]
+            owed = start + p - touched[r]
             if owed > 0:
                 kept = number(powers[0, np.uintp(owed & 4095)] * powers[1, np.uintp(owed >> 12)])
                 for c in range(points.shape[1]):
                     points[r, c] *= kept
-                touched[r] = start + t
+                touched[r] = start + p
         near, far = number(0.0), number(0.0)
         for c in range(points.shape[1]):
             near_side, far_side = points[i, c] - points[j, c], points[l, c] - points[k, c]
@@ -215,10 +232,8 @@ def sgd_steps(
             points[k, c] += far_side
 
 
-def adagrad_steps(
-    points: Any, energy: Any, rows: Any, weights: Any, weighted: int, picks: Any, step_size: float
-) -> None:
-    """Take one step for each pick, shorter for objects that were pulled much already (AdaGrad, one rate a point).
+def adagrad_steps(points: Any, energy: Any, rows: Any, weights: Any, weighted: int, step_size: float) -> None:
+    """Take one step for each row, shorter for objects that were pulled much already (AdaGrad, one rate a point).
 
     ``energy[r]`` sums the squared pulls on a point so far. What was learned from many answers hardly moves, a
     newcomer moves freely: so answers can be learned as they come without keeping the earlier ones.
@@ -226,8 +241,7 @@ def adagrad_steps(
     number = points.dtype.type
     third = np.uintp(0 if rows.shape[1] == 3 else 2)
     fourth = np.uintp(2 if rows.shape[1] == 3 else 3)
-    for t in range(picks.size):
-        p = picks[t]
+    for p in range(rows.shape[0]):
         i, j = np.uintp(rows[p, 0]), np.uintp(rows[p, 1])
         l, k = np.uintp(rows[p, third]), np.uintp(rows[p, fourth])  # noqa: E741
         near, far = number(0.0), number(0.0)

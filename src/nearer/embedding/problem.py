@@ -4,7 +4,7 @@ F(X) = weighted mean of the losses + regularization * |X|² / n. A solver sees t
 and gradient, or for a run of stochastic steps from a point, and knows nothing of losses, threads or files.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Self
@@ -15,7 +15,9 @@ from nearer.comparisons import Comparisons
 from nearer.embedding import loops
 from nearer.jit import bind
 
-PICKS_AT_ONCE = 1 << 15
+PICKS_AT_ONCE = 1 << 13
+AHEAD = 6  # steps for which objects are fetched early
+CACHES = 1 << 20  # bytes of state above which that pays
 LOW = 4096  # the loops split a number of steps into high * 4096 + low
 
 
@@ -32,7 +34,7 @@ class Problem(AbstractContextManager):
         Weight of |X|² / n beside the mean loss.
     n_jobs : int
         Threads. Sums are reduced in a fixed order, so the result depends on their number only.
-    random_state : numpy.random.Generator
+    random : numpy.random.Generator
         Where picks come from.
     """
 
@@ -102,9 +104,10 @@ class Problem(AbstractContextManager):
         These are lines 6 to 11 of Algorithm 1. ``gradient`` is that of F at the snapshot, ridge included. With
         several threads each takes ``steps`` from the common snapshot, and the mean of their ends is returned.
         """
-        loop = bind(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps, self.loss)
         dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
         powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
+        ahead = AHEAD if 3 * snapshot.nbytes > CACHES else 0
+        loop = bind(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps, self.loss)
         middle = steps if stop_at is None else stop_at
 
         def part(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -112,41 +115,60 @@ class Problem(AbstractContextManager):
             touched = np.zeros(len(snapshot), dtype=np.int64)
             ends = []
             for first, last in ((0, middle), (middle, steps)):
-                for start in range(first, last, PICKS_AT_ONCE):
-                    count = min(PICKS_AT_ONCE, last - start)
-                    picks = random.integers(self.n_rows, size=count if batch_size == 1 else (count, batch_size))
-                    at = (picks, start, step_size, powers, sums)
-                    loop(state, touched, self.rows, self.weights, self.weighted, *at)
+                for start, rows, weights in self._picked(random, first, last, batch_size):
+                    given = (state, touched, rows, weights, self.weighted)
+                    if batch_size == 1:
+                        loop(*given, start, step_size, powers, sums, ahead)
+                    else:
+                        loop(*given, batch_size, start, step_size, powers, sums)
                 ends.append(settled(state, last - touched, step_size, powers, sums))
             return ends[1], ends[0]
 
         ends, middles = zip(*self._map(part, self._randoms()), strict=True)
         return mean_of(ends), mean_of(middles)
 
-    def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
-        """Return the points after some passes of AdaGrad; ``energy`` is carried on in place."""
-        loop = bind(loops.adagrad_steps, self.loss)
-        points = points.copy()
-        for _ in range(passes):
-            picks = self.random.permutation(self.n_rows)
-            loop(points, energy, self.rows, self.weights, self.weighted, picks, step_size)
-        return points
-
     def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
-        """Return the point after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
+        """Return the points after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
         loop = bind(loops.sgd_steps, self.loss)
         powers, _ = decay_tables(1.0 - step_size * self.ridge, steps)
 
         def part(random: np.random.Generator) -> np.ndarray:
             end, touched = points.copy(), np.zeros(len(points), dtype=np.int64)
-            for start in range(0, steps, PICKS_AT_ONCE):
-                picks = random.integers(self.n_rows, size=min(PICKS_AT_ONCE, steps - start))
-                loop(end, touched, self.rows, self.weights, self.weighted, picks, start, step_size, powers)
+            for start, rows, weights in self._picked(random, 0, steps):
+                loop(end, touched, rows, weights, self.weighted, start, step_size, powers)
             owed = steps - touched
             end *= (powers[0, owed % LOW] * powers[1, owed // LOW])[:, None].astype(points.dtype)
             return end
 
         return mean_of(list(self._map(part, self._randoms())))
+
+    def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
+        """Return the points after some passes of AdaGrad, each in a new order; ``energy`` is carried on."""
+        loop = bind(loops.adagrad_steps, self.loss)
+        points = points.copy()
+        for _ in range(passes):
+            order = self.random.permutation(self.n_rows)
+            weights = self.weights[order] if self.weighted else self.weights
+            loop(points, energy, self.rows[order], weights, self.weighted, step_size)
+        return points
+
+    def energies(self, points: np.ndarray) -> np.ndarray:
+        """Return for each object the sum of the squared pulls of all comparisons on it."""
+        energy = np.zeros(len(points))
+        bind(loops.adagrad_steps, self.loss)(points.copy(), energy, self.rows, self.weights, self.weighted, 0.0)
+        return energy
+
+    def _picked(
+        self, random: np.random.Generator, first: int, last: int, batch_size: int = 1
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
+        lay_out = bind(loops.gather)
+        for start in range(first, last, PICKS_AT_ONCE):
+            picks = random.integers(self.n_rows, size=min(PICKS_AT_ONCE, last - start) * batch_size)
+            rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
+            weights = np.empty(len(picks)) if self.weighted else self.weights
+            lay_out(self.rows, self.weights, self.weighted, picks, rows, weights)
+            yield start, rows, weights
 
     def _randoms(self) -> list[np.random.Generator]:
         return [self.random] if self.n_jobs == 1 else self.random.spawn(self.n_jobs)

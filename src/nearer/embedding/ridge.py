@@ -14,6 +14,7 @@ from nearer.comparisons import Comparisons
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import SVRG
+from nearer.embedding.start import sampled
 from nearer.losses import ignorance
 from nearer.metrics import triplet_error
 
@@ -27,8 +28,7 @@ def chosen_ridge(
     comparisons: Comparisons, loss: Any, start: np.ndarray, n_jobs: int, random: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """Return the ridge with the fewest held-out errors and the points it led to."""
-    share = min(1.0, MOST_ROWS / len(comparisons))
-    judged = comparisons if share == 1.0 else comparisons.split(share, random)[1]
+    judged = sampled(comparisons, MOST_ROWS, random)
     folds = _folds(judged, random)
     if not folds:
         return MIDDLE, start
@@ -50,7 +50,7 @@ def chosen_ridge(
             rungs.append(last)
     best = min(rungs, key=lambda tried: tried[0])
     # A ridge is a belief about the points, worth some number of answers: its share falls as answers grow.
-    return best[1] * share, best[2][0]
+    return best[1] * len(judged) / len(comparisons), best[2][0]
 
 
 def _folds(comparisons: Comparisons, random: np.random.Generator) -> list[tuple[Comparisons, Comparisons]]:

@@ -27,7 +27,7 @@ class SVRG(BaseEstimator):
         Formula (8), or one step size for all epochs: the number, or with "fixed" the one that a probe finds.
     epsilon : float or None, default=None
         The stabilising term of formula (8): a number is the paper's epsilon (0 gives its SBB_0), run exactly as
-        printed. None puts 0.1 |dX| |dg| in its place, which has the scale of the problem, and goes back to the
+        printed. None puts ``0.1 |dX| |dg|`` in its place, which has the scale of the problem, and goes back to the
         last snapshot with half the step when the objective rises.
     initial_step : float or None, default=None
         Step size of the first epoch; None finds one from a short probe along the gradient.

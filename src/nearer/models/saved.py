@@ -71,7 +71,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     path : path
         Any name; the documentation uses the suffix ``.nearer``. A file that is there is replaced in one step.
 
-    Notes ----- A ``callback`` and the state of a random generator are not stored: after loading these
+    Notes
+    -----
+    A ``callback`` and the state of a random generator are not stored: after loading these
     parameters are None. A parameter that is an object of your own (a loss, say) is stored by its name only;
     see `load_model`.
 

@@ -1,0 +1,49 @@
+"""Where a benchmark puts what it measured: one JSON file a question, with the machine it was measured on."""
+
+import json
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+RECORDS = Path(__file__).resolve().parents[1] / "docs/benchmarks/records"
+
+
+def write(name: str, question: str, rows: list[dict]) -> None:
+    """Write the rows of a question and print them."""
+    record = {"question": question, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "rows": rows}
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(f"\n{question}")
+    for row in rows:
+        print("  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()))
+
+
+def machine() -> dict:
+    """Return what the figures depend on: processor, Python and the packages that do the work."""
+    packages = {name: version(name) for name in ("nearer", "numpy", "scipy", "numba", "scikit-learn")}
+    return {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version(), **packages}
+
+
+def best_of(times: int, run) -> float:
+    """Return the shortest of some timed runs, in seconds."""
+    seconds = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _short(value):
+    return f"{value:.4g}" if isinstance(value, float) else value
