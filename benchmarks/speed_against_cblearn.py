@@ -56,7 +56,7 @@ def run_peer(python, jobs) -> list[dict]:
 
 def measured(cell, method, record, train, test, best_peer_error) -> dict:
     how = {"n_components": cell.dims, "loss": METHODS[method], "regularization": 0.0, "random_state": 0}
-    start = 0.1 * np.random.default_rng(0).standard_normal((cell.n_objects, cell.dims))
+    start = 0.1 * np.random.default_rng(12345).standard_normal((cell.n_objects, cell.dims))
     begun = time.perf_counter()
     OrdinalEmbedding(**how, max_epochs=1).fit(train)
     compile_seconds = time.perf_counter() - begun

@@ -12,23 +12,21 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import TransformerTags
-from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons import Comparisons, generator
-from nearer.comparisons.rows import blocks, squared_distances
+from nearer.comparisons import Comparisons
+from nearer.embedding.fitted import FittedMap
 from nearer.embedding.given import (
     as_comparisons,
     asked_about,
     check_parameters,
     n_threads,
-    object_numbers,
     renumbered,
 )
 from nearer.embedding.monitor import Monitor, progress
 from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
-from nearer.embedding.start import centred, principal, random_points, sampled
+from nearer.embedding.start import centred, own_random, principal, random_points, sampled
 from nearer.losses import as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
@@ -37,11 +35,10 @@ EXTRA_DIMENSIONS = 3  # room to spare while the map unfolds
 UNFOLDING_EPOCHS, UNFOLDING_TOL = 15, 5e-4
 UNFOLDING_ROWS = 20_000  # or ten for each coordinate: a rough map needs no more
 PASSES = 5  # over the answers of one partial_fit
-REACH = 0.5  # how far the first answer of a partial_fit may move a newcomer
-BLOCK = 1 << 18  # questions looked at together
+REACH = 0.25  # how far the first answer of a partial_fit may move a newcomer
 
 
-class OrdinalEmbedding(SavedModel, BaseEstimator):
+class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
     Minimises the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects.
@@ -57,11 +54,11 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
         How the objective is lowered: a name or a solver of :mod:`nearer.embedding` with parameters.
     regularization : "auto" or float, default="auto"
         Pull of all points to the middle. It keeps few answers about many objects from being learned by heart.
-        "auto" takes the one of 0.001, 0.003, 0.01, 0.03, 0.1 that predicts a held-out tenth of the answers best,
-        then learns from all of them; ``regularization_`` says which. 0 is right for answers without any errors.
-    max_epochs : int, default=200
+        "auto" takes the smallest of 0.0003, 0.001, 0.003, 0.01, 0.03 and 0.1 that predicts held-out answers as
+        well as any, then learns from all answers; ``regularization_`` says which. 0 suits answers without errors.
+    max_epochs : int, default=300
         Passes over the comparisons at most.
-    tol : float, default=5e-5
+    tol : float, default=2e-5
         The fit has converged when three epochs in a row lower the objective by no more than this share of the loss
         of a map that knows nothing (all objects at one place).
     early_stopping : bool, default=False
@@ -128,8 +125,8 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
         solver: Any = "svrg-sbb",
         *,
         regularization: float | str = "auto",
-        max_epochs: int = 200,
-        tol: float = 5e-5,
+        max_epochs: int = 300,
+        tol: float = 2e-5,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_init: int = 1,
@@ -176,7 +173,7 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
         check_parameters(self, given.n_objects)
         if len(given) == 0 or not asked_about(given).any():
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-        random = generator(self.random_state)
+        random = own_random(self.random_state)
         loss, solver = as_loss(self.loss, self.n_components), as_solver(self.solver)
         train, held_out = given, None
         if self.early_stopping:
@@ -184,8 +181,11 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
             if len(kept_back) == 0 or len(train) == 0:
                 raise ValueError(f"{len(given)} comparisons are too few to hold some out for early stopping")
             held_out = _judge(kept_back, loss, random)
-        fits = [self._fit_once(train, loss, solver, held_out, random) for _ in range(self.n_init)]
-        points, ridge, monitor = min(fits, key=lambda fitted: fitted[2].outcome)
+        fits, ridge = [], self.regularization
+        for _ in range(self.n_init):
+            ridge, start = self._start(train, loss, ridge, held_out, random)
+            fits.append(self._fit_from(start, train, loss, ridge, solver, held_out, random))
+        points, monitor = min(fits, key=lambda fitted: fitted[1].outcome)
         self.embedding_ = centred(points, asked_about(train))
         self.loss_ = loss
         self.regularization_ = ridge
@@ -204,40 +204,54 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
             )
         return self
 
-    def _fit_once(
-        self, train: Comparisons, loss: Any, solver: Any, held_out: Any, random: np.random.Generator
-    ) -> tuple[np.ndarray, float, Monitor]:
-        """Fit from one start; return points, ridge and the monitor that watched."""
-        n_jobs = n_threads(self.n_jobs)
-        ridge = MIDDLE if self.regularization == "auto" else float(self.regularization)
+    def _start(
+        self, train: Comparisons, loss: Any, ridge: Any, held_out: Any, random: np.random.Generator
+    ) -> tuple[float, np.ndarray]:
+        """Return the ridge to use, chosen where it is "auto", and points to start from."""
+        auto = ridge == "auto"
+        ridge = MIDDLE if auto else float(ridge)
         if self.init is None:
-            start = self._unfolded(train, loss, ridge, random)
+            start = self._unfolded(train, loss, ridge, held_out, random)
         else:
             start = np.array(self.init, dtype=self.dtype, order="C")
-        if self.regularization == "auto":
-            ridge, start = chosen_ridge(train, loss, start, n_jobs, random)
-        with (
-            Problem(train, loss, ridge, n_jobs, random) as problem,
-            progress(self.max_epochs, self.verbose) as bar,
-        ):
-            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar)
-            points = solver.solve(problem, start, monitor)
-        return (points if monitor.best is None else monitor.best[1]), ridge, monitor
+        return chosen_ridge(train, loss, start, n_threads(self.n_jobs), random) if auto else (ridge, start)
 
-    def _unfolded(self, train: Comparisons, loss: Any, ridge: float, random: np.random.Generator) -> np.ndarray:
-        """Return a start: points that unfolded in a few more dimensions, cut back to those asked for."""
+    def _unfolded(
+        self, train: Comparisons, loss: Any, ridge: float, held_out: Any, random: np.random.Generator
+    ) -> np.ndarray:
+        """Return points that unfolded in a few more dimensions, cut back to those asked for."""
         roomy = min(self.n_components + EXTRA_DIMENSIONS, train.n_objects - 1)
         train = sampled(train, max(UNFOLDING_ROWS, 10 * roomy * train.n_objects), random)
         start = random_points(train.n_objects, roomy, self.dtype, random)
+        monitor = Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss), held_out)
         with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
-            start = SVRG().solve(problem, start, Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss)))
-        return principal(start, self.n_components)
+            return principal(monitor.chosen(SVRG().solve(problem, start, monitor)), self.n_components)
+
+    def _fit_from(
+        self,
+        start: np.ndarray,
+        train: Comparisons,
+        loss: Any,
+        ridge: float,
+        solver: Any,
+        held_out: Any,
+        random: np.random.Generator,
+    ) -> tuple[np.ndarray, Monitor]:
+        """Fit from one start; return points and the monitor that watched."""
+        with (
+            Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
+            progress(self.max_epochs, self.verbose) as bar,
+        ):
+            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar)
+            points = monitor.chosen(solver.solve(problem, start, monitor))
+        return points, monitor
 
     def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, also about new objects, without the earlier ones.
 
-        Each object moves the less the more it was pulled before (AdaGrad), so a few answers place a newcomer
-        without upsetting the map. Objects are matched by name where there are names, by number otherwise.
+        The first call fits; make it a few hundred answers, enough for a rough map. From then on each object moves
+        the less the more it was pulled before (AdaGrad), so a few answers place a newcomer without upsetting the
+        map. Objects are matched by name where there are names, by number otherwise.
 
         Parameters
         ----------
@@ -249,15 +263,9 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
         self
         """
         given = as_comparisons(comparisons, y, sample_weight)
-        random = generator(self.random_state)
         if not hasattr(self, "embedding_"):
-            check_parameters(self, given.n_objects)
-            self.embedding_ = random_points(given.n_objects, self.n_components, self.dtype, random)
-            self.loss_ = as_loss(self.loss, self.n_components)
-            self.regularization_ = 0.0
-            self.names_, self.history_, self.n_iter_, self.converged_ = given.names, [], 0, False
-            self.n_features_in_ = given.shape[1]
-            self.energy_ = np.zeros(given.n_objects)
+            return self.fit(given)
+        random = own_random(self.random_state)
         given = self._widened(given, random)
         if len(given):
             problem = Problem(given, self.loss_, 0.0, 1, random)
@@ -281,83 +289,6 @@ class OrdinalEmbedding(SavedModel, BaseEstimator):
             self.energy_ = np.concatenate([self.energy_, np.zeros(new)])
         self.names_ = names
         return Comparisons(rows, n_objects=n_objects, weights=given.weights)
-
-    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared distances of the near and far pairs; an object never met is at the origin."""
-        check_is_fitted(self, "embedding_")
-        asked = as_comparisons(questions)
-        points = np.vstack([self.embedding_, np.zeros((1, self.embedding_.shape[1]))])
-        rows = renumbered(asked, self.names_, len(self.embedding_))
-        parts = [squared_distances(points, rows[block]) for block in blocks(len(rows), BLOCK)]
-        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
-        return np.concatenate(near), np.concatenate(far)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The answers that can be predicted: -1 (the far pair is nearer) and 1."""
-        return np.array([-1, 1])
-
-    def predict(self, questions: Any) -> np.ndarray:
-        """Return 1 where the map puts the first pair of a row nearer together, else -1.
-
-        Parameters
-        ----------
-        questions : Comparisons, array or DataFrame
-            Rows (a, b, c): is a nearer to b (1) than to c (-1)?
-
-        Returns
-        -------
-        array of 1 and -1
-        """
-        near, far = self._distances(questions)
-        return np.where(near < far, 1, -1)
-
-    def predict_proba(self, questions: Any) -> np.ndarray:
-        """Return the probability of either answer by the loss's own model; columns as in ``classes_``.
-
-        Parameters
-        ----------
-        questions : Comparisons, array or DataFrame
-            As for :meth:`predict`.
-
-        Returns
-        -------
-        array of shape (n, 2)
-        """
-        yes = self.loss_.probability(*self._distances(questions))
-        return np.column_stack([1.0 - yes, yes])
-
-    def score(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of comparisons, by weight, that the map satisfies; a tie does not count.
-
-        Parameters
-        ----------
-        comparisons, y, sample_weight
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        float
-        """
-        given = as_comparisons(comparisons, y, sample_weight)
-        if len(given) == 0:
-            raise ValueError("there are no comparisons to score")
-        return float(np.average(self.predict(given) == 1, weights=given.weights))
-
-    def transform(self, objects: Any) -> np.ndarray:
-        """Return the points of objects, given by name or number.
-
-        Parameters
-        ----------
-        objects : sequence of int or str
-            Objects of the map.
-
-        Returns
-        -------
-        array of shape (len(objects), n_components)
-        """
-        check_is_fitted(self, "embedding_")
-        return self.embedding_[object_numbers(objects, self.names_, len(self.embedding_))]
 
     def fit_transform(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the map and return it: a row an object, not a row a comparison."""

@@ -40,13 +40,21 @@ def add_gradient(points: Any, rows: Any, weights: Any, weighted: int, gradient: 
         total += weight * value(near, far)
         near_slope, far_slope = slopes(near, far)
         near_pull, far_pull = number(2.0 * weight * near_slope), number(2.0 * weight * far_slope)
-        for c in range(points.shape[1]):
-            near_side = near_pull * (points[i, c] - points[j, c])
-            far_side = far_pull * (points[l, c] - points[k, c])
-            gradient[i, c] += near_side
-            gradient[j, c] -= near_side
-            gradient[l, c] += far_side
-            gradient[k, c] -= far_side
+        if i == l:  # a triplet: one write to the anchor, not two that wait for each other
+            for c in range(points.shape[1]):
+                near_side = near_pull * (points[i, c] - points[j, c])
+                far_side = far_pull * (points[i, c] - points[k, c])
+                gradient[i, c] += near_side + far_side
+                gradient[j, c] -= near_side
+                gradient[k, c] -= far_side
+        else:
+            for c in range(points.shape[1]):
+                near_side = near_pull * (points[i, c] - points[j, c])
+                far_side = far_pull * (points[l, c] - points[k, c])
+                gradient[i, c] += near_side
+                gradient[j, c] -= near_side
+                gradient[l, c] += far_side
+                gradient[k, c] -= far_side
     return total
 
 
@@ -114,15 +122,36 @@ def svrg_steps(
         scale = 2.0 * step_size * weights[p * weighted] * rescale
         near_pull, far_pull = number(scale * near_slope), number(scale * far_slope)
         near_pull_then, far_pull_then = number(scale * near_slope_then), number(scale * far_slope_then)
-        for c in range(width):
-            near_side = near_pull * (state[i, 0, c] - state[j, 0, c])
-            near_side -= near_pull_then * (state[i, 1, c] - state[j, 1, c])
-            far_side = far_pull * (state[l, 0, c] - state[k, 0, c])
-            far_side -= far_pull_then * (state[l, 1, c] - state[k, 1, c])
-            state[i, 0, c] -= near_side
-            state[j, 0, c] += near_side
-            state[l, 0, c] -= far_side
-            state[k, 0, c] += far_side
+        if i == l:
+            for c in range(width):
+                near_side = near_pull * (state[i, 0, c] - state[j, 0, c])
+                near_side -= near_pull_then * (state[i, 1, c] - state[j, 1, c])
+                far_side = far_pull * (state[i, 0, c] - state[k, 0, c])
+                far_side -= far_pull_then * (state[i, 1, c] - state[k, 1, c])
+                state[i, 0, c] -= near_side + far_side
+                state[j, 0, c] += near_side
+                state[k, 0, c] += far_side
+        else:
+            for c in range(width):
+                near_side = near_pull * (state[i, 0, c] - state[j, 0, c])
+                near_side -= near_pull_then * (state[i, 1, c] - state[j, 1, c])
+                far_side = far_pull * (state[l, 0, c] - state[k, 0, c])
+                far_side -= far_pull_then * (state[l, 1, c] - state[k, 1, c])
+                state[i, 0, c] -= near_side
+                state[j, 0, c] += near_side
+                state[l, 0, c] -= far_side
+                state[k, 0, c] += far_side
+
+
+def settle(state: Any, touched: Any, now: int, step_size: float, powers: Any, sums: Any, points: Any) -> None:
+    """Write all points to ``points``, each brought up to date with the steps it is owed; the state stays."""
+    for r in range(state.shape[0]):
+        owed = now - touched[r]
+        low, high = np.uintp(owed & 4095), np.uintp(owed >> 12)
+        kept = powers[0, low] * powers[1, high]
+        pull = step_size * (sums[0, low] + powers[0, low] * sums[1, high])
+        for c in range(state.shape[2]):
+            points[r, c] = kept * state[r, 0, c] - pull * state[r, 2, c]
 
 
 def svrg_batch_steps(
@@ -267,3 +296,6 @@ def adagrad_steps(points: Any, energy: Any, rows: Any, weights: Any, weighted: i
             points[j, c] += number(j_rate) * near_side
             points[l, c] -= number(l_rate) * far_side
             points[k, c] += number(k_rate) * far_side
+
+
+WITHOUT_LOSS = (gather, settle)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-PATIENCE = 5  # epochs without a better held-out loss before early stopping
+PATIENCE = 5  # epochs without a better held-out error before early stopping
 CALM = 3  # calm epochs in a row before a solver has converged
 
 
@@ -53,7 +53,7 @@ class Monitor:
     history: list[dict[str, Any]] = field(default_factory=list)
     converged: bool = False
     stopped: bool = False
-    best: tuple[float, np.ndarray] | None = None
+    best: tuple[tuple[float, float], np.ndarray] | None = None
     _calm: int = 0
     _since_best: int = 0
     _begun: float = field(default_factory=time.perf_counter)
@@ -83,18 +83,22 @@ class Monitor:
         self._away += time.perf_counter() - now
         return not (self.stopped or self.converged or len(self.history) > self.max_epochs)
 
+    def chosen(self, points: np.ndarray) -> np.ndarray:
+        """Return the points to keep of a solver that ended in these: the best on held-out answers, if any are."""
+        return points if self.best is None else self.best[1]
+
     @property
-    def outcome(self) -> float:
-        """The objective at the end, or the held-out loss of the best points: what several starts compete in."""
-        return self.history[-1]["loss"] if self.best is None else self.best[0]
+    def outcome(self) -> tuple[float, ...]:
+        """The objective at the end, or the held-out error of the best points: what several starts compete in."""
+        return (self.history[-1]["loss"],) if self.best is None else self.best[0]
 
     def _past_its_best(self, points: np.ndarray, record: dict[str, Any]) -> bool:
         if self.held_out is None:
             return False
         loss, error = self.held_out(points)
         record.update(held_out_loss=loss, held_out_error=error)
-        if self.best is None or loss < self.best[0]:
-            self.best, self._since_best = (loss, points.copy()), 0
+        if self.best is None or (error, loss) < self.best[0]:
+            self.best, self._since_best = ((error, loss), points.copy()), 0
         else:
             self._since_best += 1
         return self._since_best >= PATIENCE

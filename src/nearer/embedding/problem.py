@@ -56,6 +56,8 @@ class Problem(AbstractContextManager):
         self.weights = np.ones(1) if given is None else np.ascontiguousarray(given * (len(given) / given.sum()))
         self._stack = ExitStack()
         self._map: Callable = map
+        self._loops: dict[Callable, Callable] = {}
+        self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def __enter__(self) -> Self:
         if self.n_jobs > 1:
@@ -70,9 +72,15 @@ class Problem(AbstractContextManager):
         """How many comparisons there are."""
         return len(self.rows)
 
+    def _bound(self, loop: Callable) -> Callable:
+        """Return a loop compiled for the loss, found once a problem: to know a loss again takes some time."""
+        if loop not in self._loops:
+            self._loops[loop] = bind(loop, None if loop in loops.WITHOUT_LOSS else self.loss)
+        return self._loops[loop]
+
     def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient, ridge included."""
-        loop = bind(loops.add_gradient, self.loss)
+        loop = self._bound(loops.add_gradient)
         bounds = np.linspace(0, self.n_rows, self.n_jobs + 1).astype(int)
 
         def part(job: int) -> tuple[float, np.ndarray]:
@@ -107,29 +115,30 @@ class Problem(AbstractContextManager):
         dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
         powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
         ahead = AHEAD if 3 * snapshot.nbytes > CACHES else 0
-        loop = bind(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps, self.loss)
-        middle = steps if stop_at is None else stop_at
+        loop = self._bound(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps)
+        stages = [(0, steps)] if stop_at is None else [(0, stop_at), (stop_at, steps)]
 
-        def part(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-            state = np.stack([snapshot, snapshot, dense], axis=1)
-            touched = np.zeros(len(snapshot), dtype=np.int64)
+        def part(job: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+            state, touched = self._state_of(job, snapshot)
+            state[:, 0], state[:, 1], state[:, 2], touched[:] = snapshot, snapshot, dense, 0
             ends = []
-            for first, last in ((0, middle), (middle, steps)):
+            for first, last in stages:
                 for start, rows, weights in self._picked(random, first, last, batch_size):
                     given = (state, touched, rows, weights, self.weighted)
                     if batch_size == 1:
                         loop(*given, start, step_size, powers, sums, ahead)
                     else:
                         loop(*given, batch_size, start, step_size, powers, sums)
-                ends.append(settled(state, last - touched, step_size, powers, sums))
-            return ends[1], ends[0]
+                ends.append(np.empty_like(snapshot))
+                self._bound(loops.settle)(state, touched, last, step_size, powers, sums, ends[-1])
+            return ends[-1], ends[0]
 
-        ends, middles = zip(*self._map(part, self._randoms()), strict=True)
+        ends, middles = zip(*self._map(part, range(self.n_jobs), self._randoms()), strict=True)
         return mean_of(ends), mean_of(middles)
 
     def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
         """Return the points after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
-        loop = bind(loops.sgd_steps, self.loss)
+        loop = self._bound(loops.sgd_steps)
         powers, _ = decay_tables(1.0 - step_size * self.ridge, steps)
 
         def part(random: np.random.Generator) -> np.ndarray:
@@ -144,7 +153,7 @@ class Problem(AbstractContextManager):
 
     def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
         """Return the points after some passes of AdaGrad, each in a new order; ``energy`` is carried on."""
-        loop = bind(loops.adagrad_steps, self.loss)
+        loop = self._bound(loops.adagrad_steps)
         points = points.copy()
         for _ in range(passes):
             order = self.random.permutation(self.n_rows)
@@ -155,20 +164,27 @@ class Problem(AbstractContextManager):
     def energies(self, points: np.ndarray) -> np.ndarray:
         """Return for each object the sum of the squared pulls of all comparisons on it."""
         energy = np.zeros(len(points))
-        bind(loops.adagrad_steps, self.loss)(points.copy(), energy, self.rows, self.weights, self.weighted, 0.0)
+        self._bound(loops.adagrad_steps)(points.copy(), energy, self.rows, self.weights, self.weighted, 0.0)
         return energy
 
     def _picked(
         self, random: np.random.Generator, first: int, last: int, batch_size: int = 1
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
-        lay_out = bind(loops.gather)
+        lay_out = self._bound(loops.gather)
         for start in range(first, last, PICKS_AT_ONCE):
             picks = random.integers(self.n_rows, size=min(PICKS_AT_ONCE, last - start) * batch_size)
             rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
             weights = np.empty(len(picks)) if self.weighted else self.weights
             lay_out(self.rows, self.weights, self.weighted, picks, rows, weights)
             yield start, rows, weights
+
+    def _state_of(self, job: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a thread's place for points, snapshots and gradients; made once, since it may be large."""
+        shape = (len(points), 3, points.shape[1])
+        if job not in self._states or self._states[job][0].shape != shape:
+            self._states[job] = np.empty(shape, points.dtype), np.empty(len(points), dtype=np.int64)
+        return self._states[job]
 
     def _randoms(self) -> list[np.random.Generator]:
         return [self.random] if self.n_jobs == 1 else self.random.spawn(self.n_jobs)
@@ -193,13 +209,3 @@ def decay_tables(decay: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
         powers[1, :high] = (powers[0, LOW - 1] * decay) ** np.arange(high)
         sums[1, 1:high] = (sums[0, LOW - 1] + powers[0, LOW - 1]) * np.cumsum(powers[1, : high - 1])
     return powers, sums
-
-
-def settled(
-    state: np.ndarray, owed: np.ndarray, step_size: float, powers: np.ndarray, sums: np.ndarray
-) -> np.ndarray:
-    """Return all points of an SVRG state, each brought up to date with the steps it is owed."""
-    low, high = owed % LOW, owed // LOW
-    kept = (powers[0, low] * powers[1, high])[:, None]
-    pull = (step_size * (sums[0, low] + powers[0, low] * sums[1, high]))[:, None]
-    return (kept * state[:, 0] - pull * state[:, 2]).astype(state.dtype)

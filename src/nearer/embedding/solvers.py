@@ -27,8 +27,9 @@ class SVRG(BaseEstimator):
         Formula (8), or one step size for all epochs: the number, or with "fixed" the one that a probe finds.
     epsilon : float or None, default=None
         The stabilising term of formula (8): a number is the paper's epsilon (0 gives its SBB_0), run exactly as
-        printed. None puts ``0.1 |dX| |dg|`` in its place, which has the scale of the problem, and goes back to the
-        last snapshot with half the step when the objective rises.
+        printed. None puts ``0.1 |dX| |dg|`` in its place, which has the scale of the problem. It goes back to the
+        last snapshot with half the step when the objective rises; where it fell at once, the next step is no
+        shorter. (A hinge has no curvature to go by: the formula alone would shrink its steps to nothing.)
     initial_step : float or None, default=None
         Step size of the first epoch; None finds one from a short probe along the gradient.
     inner_steps : int or None, default=None
@@ -71,12 +72,14 @@ class SVRG(BaseEstimator):
         drawn, epoch = points, 0
         while monitor.go_on(points, value, step_size, problem.n_rows if epoch == 0 else spent):
             stop_at = int(problem.random.integers(steps)) + 1 if self.output == "random" else None
+            least = step_size
             for _ in range(HALVINGS if self._guarded else 1):
                 end, middle = problem.svrg_run(points, gradient, step_size, steps, self.batch_size, stop_at)
                 end_value, end_gradient = problem.value_and_gradient(end)
                 if end_value <= value or not self._guarded:
                     break
                 step_size /= 2
+                least = step_size / 2
             if not end_value <= value and self._guarded:
                 monitor.converged = True  # no step, however short, leads down from here
                 break
@@ -87,6 +90,8 @@ class SVRG(BaseEstimator):
                 drawn = middle
             if self.step == "sbb":
                 step_size = self._sbb(end - points, end_gradient - gradient, steps, step_size)
+            if self._guarded:
+                step_size = max(step_size, least)
             points, value, gradient = end, end_value, end_gradient
         return drawn if self.output == "random" else points
 
