@@ -5,6 +5,8 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -139,12 +141,97 @@ def test_constants_and_closures_are_bound():
     assert bind(shifted, closing(20.0), SHIFT=0.0)(near, far) == 21.0
 
 
-def test_what_cannot_be_compiled_says_so():
-    class Builtin:
-        value = slopes = probability = staticmethod(max)
+class Own:
+    """A loss with the value given."""
 
-    with pytest.raises(ValueError, match="not a plain Python function"):
-        bind(total, Builtin())
+    def __init__(self, value):
+        self.value = value
+
+    def slopes(self, near, far):
+        return 1.0, -1.0
+
+    def probability(self, near, far):
+        return 0.5
+
+
+def test_a_module_and_an_array_that_change_are_noticed():
+    constants = ModuleType("constants")
+    near, far = np.full(1, 3.0), np.zeros(1)
+    constants.K = 2.0
+    scope = {"constants": constants, "TABLE": np.ones(2000)}
+    exec("def value(near, far): return constants.K * near + TABLE[1000] - far", scope)
+    assert bind(total, Own(scope["value"]))(near, far) == 7.0
+    constants.K = 50.0
+    assert bind(total, Own(scope["value"]))(near, far) == 151.0
+    scope["TABLE"] = np.where(np.arange(2000) == 1000, 1.000000004, 1.0)
+    assert bind(total, Own(scope["value"]))(near, far) == 150.0 + 1.000000004
+
+
+def test_what_python_allows_a_loss_to_be():
+    @dataclass(slots=True)
+    class Slotted:
+        strength: np.float32 = np.float32(2.0)  # noqa: RUF009
+
+        def value(self, near, far):
+            return self.strength * near + self.SHIFT - far
+
+        def slopes(self, near, far):
+            return self.strength, -1.0
+
+        def probability(self, near, far):
+            return 0.5
+
+    Slotted.SHIFT = 5.0
+    assert bind(total, Slotted())(np.ones(1), np.zeros(1)) == 7.0
+
+    def helper(x, by=3.0):
+        return x * by
+
+    assert bind(total, Own(lambda near, far: helper(near) - far))(np.ones(1), np.zeros(1)) == 3.0
+
+
+def forever(x):
+    return forever(x)
+
+
+class Hidden(Own):
+    def __init__(self):
+        self._k = 1.0
+
+    def value(self, near, far):
+        return self._k * near
+
+
+class Calling(Hidden):
+    def value(self, near, far):
+        return self.other(near)
+
+    def other(self, near):
+        return near
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        (Own(max), "not a plain Python function"),
+        (Own(lambda near, far: forever(near)), "forever calls itself"),
+        (Hidden(), "cannot begin with an underscore: _k"),
+        (Calling(), "cannot be compiled. A loss may use numbers stored on self"),
+    ],
+)
+def test_what_cannot_be_compiled_says_so(loss, words):
+    with pytest.raises(ValueError, match=words):
+        bind(total, loss)(np.ones(1), np.zeros(1))
+
+
+def test_a_user_without_a_home_is_no_obstacle(monkeypatch):
+    for name in ("NEARER_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(
+        "pathlib.Path.home", classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError("no home")))
+    )
+    assert cache_size() == (0, 0)
+    assert bind(total, TSTE(17.25))(np.ones(1), np.zeros(1)) > 0
 
 
 def test_the_folder_can_be_measured_and_cleared(tmp_path, monkeypatch):

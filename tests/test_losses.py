@@ -60,6 +60,7 @@ def test_probability_rises_with_far_and_falls_with_near(name, near, far, more):
     assert 0 <= p <= 1
     assert loss.probability(near, far + more) >= p >= loss.probability(near + more, far)
     assert loss.probability(near, near) == pytest.approx(0.5)
+    assert loss.probability(1.0, 4.0) > 0.6 > 0.4 > loss.probability(4.0, 1.0)
 
 
 @pytest.mark.parametrize("name", ["ckl", "ste", "tste"])

@@ -15,15 +15,17 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.cgutils import unpack_tuple
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
 
 from nearer import __version__
@@ -107,19 +109,41 @@ def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
             copy = _copied(loop, {**words, **constants}, name)
             compiled = numba.njit(nogil=True, **OPTIONS)(copy)
             compiled._cache = _LoopCache(copy)
-            _bound[name] = compiled
+            _bound[name] = _explaining(compiled, loss)
         return _bound[name]
+
+
+def _explaining(compiled: Any, loss: Any) -> Callable:
+    """Return the compiled loop with the compiler's complaints about a loss made readable."""
+
+    def run(*arguments: Any) -> Any:
+        try:
+            return compiled(*arguments)
+        except NumbaError as error:
+            raise ValueError(
+                f"the loss {loss!r} cannot be compiled. A loss may use numbers stored on self, arithmetic, "
+                f"comparisons, the words of nearer.losses.ops and plain functions of these. The compiler:\n{error}"
+            ) from error
+
+    return run
 
 
 def _parts_of(loss: Any) -> dict[str, tuple[Callable, tuple | None]]:
     """Return each method of the loss as a plain function with the numbers that stand for its ``self``."""
-    numbers = {k: v for k, v in sorted(vars(loss).items()) if isinstance(v, int | float)}
-    parameters = namedtuple("Parameters", numbers.keys())._make(float(v) for v in numbers.values())  # type: ignore
-    parts: dict[str, tuple[Callable, tuple | None]] = {}
-    for word in ("value", "slopes", "probability"):
-        method = getattr(loss, word)
-        parts[word] = (method.__func__, parameters) if hasattr(method, "__func__") else (method, None)
-    return parts
+    methods = {word: getattr(loss, word) for word in ("value", "slopes", "probability")}
+    plain = [_plain(method.__func__) for method in methods.values() if hasattr(method, "__func__")]
+    names = {name for function in plain for name in _names_in(function.__code__)}
+    numbers = {}
+    for name in sorted(names):
+        number = getattr(loss, name, None)
+        if isinstance(number, int | float | np.number):
+            if name.startswith("_"):
+                raise ValueError(
+                    f"{loss!r}: the name of a loss's parameter cannot begin with an underscore: {name}"
+                )
+            numbers[name] = float(number)
+    parameters = namedtuple("Parameters", numbers.keys())._make(numbers.values())  # type: ignore
+    return {word: (m.__func__, parameters) if hasattr(m, "__func__") else (m, None) for word, m in methods.items()}
 
 
 def _closed(method: Callable, parameters: tuple | None) -> Any:
@@ -132,15 +156,24 @@ def _closed(method: Callable, parameters: tuple | None) -> Any:
     return numba.njit(**OPTIONS)(lambda near, far: compiled(parameters, near, far))
 
 
-def _copied(function: Callable, words: dict[str, Any], name: str) -> FunctionType:
+def _copied(function: Callable, words: dict[str, Any], name: str, callers: tuple = ()) -> FunctionType:
     """Copy a function under a name, the words bound and every plain helper it calls compiled."""
     plain = _plain(function)
+    if plain in callers:
+        raise ValueError(f"{plain.__name__} calls itself, which cannot be compiled into a loop")
+
+    def bound(value: Any) -> Any:
+        if not isinstance(value, FunctionType) or value is ops.where:
+            return value
+        helper = _copied(value, words, value.__name__, (*callers, plain))
+        return numba.njit(inline="always", **OPTIONS)(helper)
+
     scope = {**plain.__globals__, **words}
-    for helper, value in _reached(plain):
-        if helper not in words and isinstance(value, FunctionType) and value is not ops.where:
-            scope[helper] = numba.njit(inline="always", **OPTIONS)(_copied(value, words, value.__name__))
+    scope.update((n, bound(v)) for n, v in _reached(plain).items() if n not in words and n in scope)
+    cells = tuple(CellType(bound(cell.cell_contents)) for cell in plain.__closure__ or ()) or None
     code = plain.__code__.replace(co_name=name, co_qualname=name)
-    copy = FunctionType(code, scope, name, plain.__defaults__, plain.__closure__)
+    copy = FunctionType(code, scope, name, plain.__defaults__, cells)
+    copy.__kwdefaults__ = plain.__kwdefaults__
     copy.__annotations__ = dict(plain.__annotations__)
     return copy
 
@@ -159,28 +192,39 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(constant)
 
 
-def _reached(function: FunctionType) -> list[tuple[str, Any]]:
+def _reached(function: FunctionType) -> dict[str, Any]:
     """Return the globals and closed-over values that a function can see, by name."""
     found = {n: function.__globals__[n] for n in _names_in(function.__code__) if n in function.__globals__}
     cells = function.__closure__ or ()
     found.update(zip(function.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
-    return sorted(found.items())
+    return found
 
 
-def _described(thing: Any, seen: frozenset[int] = frozenset()) -> str:
-    """Describe all that the machine code of a thing depends on, as text."""
+def _described(thing: Any, seen: frozenset[int] = frozenset(), names: frozenset[str] = frozenset()) -> str:
+    """Describe all that the machine code of a thing depends on, as text.
+
+    ``names`` are those that the code around it uses: of a module only these attributes matter.
+    """
     thing = getattr(thing, "py_func", thing)
     if id(thing) in seen:
         return "again"
+    inner = seen | {id(thing)}
     if isinstance(thing, CodeType):
         constants = [_described(c, seen) if isinstance(c, CodeType) else repr(c) for c in thing.co_consts]
         return f"{thing.co_code.hex()} {constants} {thing.co_names} {thing.co_varnames}"
     if isinstance(thing, FunctionType):
-        inner = seen | {id(thing)}
-        globals_ = [f"{name}={_described(value, inner)}" for name, value in _reached(thing)]
-        return f"{_described(thing.__code__, inner)} {thing.__defaults__!r} {globals_}"
+        used = frozenset(_names_in(thing.__code__))
+        reached = [f"{name}={_described(value, inner, used)}" for name, value in sorted(_reached(thing).items())]
+        return f"{_described(thing.__code__, inner)} {thing.__defaults__!r} {thing.__kwdefaults__!r} {reached}"
     if isinstance(thing, ModuleType):
-        return f"module {thing.__name__} {getattr(thing, '__version__', '')}"
+        if thing.__name__.partition(".")[0] in ("numpy", "math", "nearer"):  # known by their versions
+            return f"module {thing.__name__} {getattr(thing, '__version__', '')}"
+        attributes = {n: _described(getattr(thing, n), inner, names) for n in sorted(names) if hasattr(thing, n)}
+        return f"module {thing.__name__} {attributes}"
+    if isinstance(thing, np.ndarray):
+        return f"array {thing.dtype.str} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
+    if isinstance(thing, tuple | list):
+        return f"{type(thing).__name__} {[_described(item, inner, names) for item in thing]}"
     return f"{type(thing).__name__} {thing!r}"
 
 
@@ -195,7 +239,10 @@ def cache_folder() -> Path:
     """
     if given := os.environ.get("NEARER_CACHE"):
         return Path(given).expanduser() / "loops"
-    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home: a folder that cannot be, so that nothing is kept
+        home = Path(os.devnull)
     return Path(home) / "nearer" / "loops"
 
 

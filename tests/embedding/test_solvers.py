@@ -70,6 +70,18 @@ def test_lazy_svrg_is_algorithm_1(loss, columns, weighted, regularization, batch
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_quadruplets_may_share_objects(batch_size):
+    rows = [[0, 1, 0, 2], [3, 0, 2, 0], [1, 2, 2, 4], [4, 3, 1, 4]] * 10
+    comparisons = Comparisons(rows, n_objects=N_OBJECTS)
+    solver = SVRG(epsilon=0.005, initial_step=0.01, inner_steps=60, batch_size=batch_size)
+    fast, _ = solve(solver, comparisons, STE(), REGULARIZATION)
+    random = np.random.default_rng(5)
+    picks = [random.integers(40, size=60 if batch_size == 1 else (60, batch_size)) for _ in range(2)]
+    slow = literal.svrg_sbb(STE(), *given(comparisons), RIDGE, start(), picks, 0.01, 0.005)
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-10)
+
+
 def test_debts_of_more_than_4096_steps_are_paid_exactly():
     """The tables of powers and sums are split at 4096 steps: go beyond, with an object that is left alone."""
     comparisons = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]], n_objects=N_OBJECTS)

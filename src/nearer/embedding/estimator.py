@@ -4,6 +4,7 @@
 (:mod:`nearer.embedding.solvers`) under the eyes of a monitor, and sets what was learned.
 """
 
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Self
@@ -21,6 +22,7 @@ from nearer.embedding.given import (
     check_parameters,
     n_threads,
     renumbered,
+    with_weight,
 )
 from nearer.embedding.monitor import Monitor, progress
 from nearer.embedding.problem import Problem
@@ -95,8 +97,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
     converged_ : bool
         Whether the objective had settled (or early stopping had decided) before ``max_epochs``.
     history_ : list of dict
-        A record an epoch: epoch, loss, step_size, gradient_evaluations, seconds and, with early stopping,
-        held_out_loss and held_out_error.
+        A record an epoch: epoch, loss, step_size, gradient_evaluations, seconds since the fit began and, with
+        early stopping, held_out_loss and held_out_error. Finding start and ridge comes before the first record.
     n_features_in_ : int
         Columns of the comparisons: 3 or 4.
 
@@ -169,9 +171,10 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         -------
         self
         """
-        given = as_comparisons(comparisons, y, sample_weight)
+        begun = time.perf_counter()
+        given = with_weight(as_comparisons(comparisons, y, sample_weight))
         check_parameters(self, given.n_objects)
-        if len(given) == 0 or not asked_about(given).any():
+        if len(given) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
         random = own_random(self.random_state)
         loss, solver = as_loss(self.loss, self.n_components), as_solver(self.solver)
@@ -184,7 +187,9 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         fits, ridge = [], self.regularization
         for _ in range(self.n_init):
             ridge, start = self._start(train, loss, ridge, held_out, random)
-            fits.append(self._fit_from(start, train, loss, ridge, solver, held_out, random))
+            fits.append(self._fit_from(start, train, loss, ridge, solver, held_out, random, begun))
+            if fits[-1][1].stopped:
+                break
         points, monitor = min(fits, key=lambda fitted: fitted[1].outcome)
         self.embedding_ = centred(points, asked_about(train))
         self.loss_ = loss
@@ -236,13 +241,14 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         solver: Any,
         held_out: Any,
         random: np.random.Generator,
+        begun: float,
     ) -> tuple[np.ndarray, Monitor]:
         """Fit from one start; return points and the monitor that watched."""
         with (
             Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
             progress(self.max_epochs, self.verbose) as bar,
         ):
-            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar)
+            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar, begun)
             points = monitor.chosen(solver.solve(problem, start, monitor))
         return points, monitor
 
@@ -266,7 +272,7 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         if not hasattr(self, "embedding_"):
             return self.fit(given)
         random = own_random(self.random_state)
-        given = self._widened(given, random)
+        given = with_weight(self._widened(given, random))
         if len(given):
             problem = Problem(given, self.loss_, 0.0, 1, random)
             self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, REACH, PASSES)
@@ -274,18 +280,20 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
     def _widened(self, given: Comparisons, random: np.random.Generator) -> Comparisons:
         """Make room for objects not met before; return the comparisons in the numbers of the map."""
-        if (given.names is None) != (self.names_ is None) and self.names_ is not None:
-            raise ValueError("the map's objects have names, these comparisons' have none; say which is which")
-        names, rows = self.names_, given.rows
-        if names is not None and given.names is not None:
+        names = self.names_
+        if names is not None and given.names is None:
+            raise ValueError(
+                "the map's objects have names, these comparisons' have none: it is not known which is which"
+            )
+        if names is not None:
             known = set(names)
-            names = (*names, *(name for name in given.names if name not in known))
-            rows = renumbered(given, names, len(names))
+            names = (*names, *(name for name in given.names or () if name not in known))
+        rows = renumbered(given, names, len(names) if names is not None else given.n_objects)
         n_objects = max(len(self.embedding_), given.n_objects if names is None else len(names))
         new = n_objects - len(self.embedding_)
         if new:
-            arrived = random_points(new, self.n_components, str(self.embedding_.dtype), random)
-            self.embedding_ = np.vstack([self.embedding_, arrived])
+            places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
+            self.embedding_ = np.vstack([self.embedding_, places[-new:]])
             self.energy_ = np.concatenate([self.energy_, np.zeros(new)])
         self.names_ = names
         return Comparisons(rows, n_objects=n_objects, weights=given.weights)

@@ -6,37 +6,63 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.answers import answered_rows
 from nearer.comparisons.rows import blocks
 
 
 def as_comparisons(given: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
     """Return comparisons from all that ``fit`` and ``score`` take."""
-    comparisons = Comparisons.of(given) if y is None else Comparisons.from_answers(given, y)
-    if sample_weight is None:
+    comparisons = Comparisons.of(given)
+    if y is None and sample_weight is None:
         return comparisons
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (len(comparisons),):
+    if comparisons.n_answers < len(comparisons):
         raise ValueError(
-            f"sample_weight must have one number a row, {len(comparisons)} in all; got shape {weights.shape}"
+            "these comparisons have answers of several rows, which a selection keeps together and would part from "
+            "a separate y or sample_weight: put answers and weights into the Comparisons"
         )
-    if comparisons.weights is not None:
-        weights = weights * comparisons.weights
-    return Comparisons(comparisons, weights=weights)
+    rows, weights = comparisons.rows, comparisons.weights
+    if y is not None:
+        rows = answered_rows(rows, y)
+    if sample_weight is not None:
+        factors = np.asarray(sample_weight, dtype=np.float64)
+        if factors.shape != (len(comparisons),):
+            raise ValueError(
+                f"sample_weight must have one number a row, {len(comparisons)} in all; got shape {factors.shape}"
+            )
+        weights = factors if weights is None else factors * weights
+    return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
+
+
+def with_weight(comparisons: Comparisons) -> Comparisons:
+    """Return the rows that weigh anything."""
+    if comparisons.weights is None or (comparisons.weights > 0).all():
+        return comparisons
+    kept = comparisons.weights > 0
+    return Comparisons(
+        comparisons.rows[kept],
+        n_objects=comparisons.n_objects,
+        names=comparisons.names,
+        weights=comparisons.weights[kept],
+        answers=comparisons.answers[kept],
+    )
 
 
 def asked_about(comparisons: Comparisons) -> np.ndarray:
-    """Return for each object whether a comparison of any weight mentions it."""
+    """Return for each object whether a comparison mentions it."""
     asked = np.zeros(comparisons.n_objects, dtype=bool)
     for block in blocks(len(comparisons), 1 << 18):
-        rows = comparisons.rows[block]
-        asked[rows if comparisons.weights is None else rows[comparisons.weights[block] > 0]] = True
+        asked[comparisons.rows[block]] = True
     return asked
 
 
 def renumbered(comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int) -> np.ndarray:
     """Return the rows in the numbers of a model: by name where both have names, an unknown object as n_known."""
     rows = comparisons.rows
-    if names is not None and comparisons.names is not None and comparisons.names != names:
+    if names is None and comparisons.names is not None:
+        raise ValueError(
+            "these comparisons' objects have names, the map's have none: it is not known which is which"
+        )
+    if comparisons.names is not None and names is not None and comparisons.names != names:
         place = {name: number for number, name in enumerate(names)}
         rows = np.array([place.get(name, n_known) for name in comparisons.names], dtype=np.int32)[rows]
     return np.minimum(rows, n_known)
@@ -94,7 +120,7 @@ def check_parameters(model: Any, n_objects: int) -> None:
     fraction = model.validation_fraction
     check("validation_fraction", is_number(fraction) and 0 < fraction < 1, "a number between 0 and 1")
     check("n_init", is_count(model.n_init, 1), "a positive integer")
-    check("dtype", str(np.dtype(model.dtype)) in ("float32", "float64"), "'float32' or 'float64'")
+    check("dtype", model.dtype in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'")
     check("callback", model.callback is None or callable(model.callback), "None or a function of a record")
     n_threads(model.n_jobs)
     if model.init is not None:

@@ -36,13 +36,15 @@ class Monitor:
     max_epochs : int
         Where to stop at the latest.
     tol : float
-        An epoch is calm when the objective falls by no more than this.
+        An epoch is calm when the objective changes by no more than this.
     held_out : callable, optional
         Loss and error of points on the held-out answers; its best points are kept.
     callback : callable, optional
         Called with each record and the points in it; True stops the solver.
     bar : object, optional
         A tqdm bar.
+    begun : float
+        When the fit began, as time.perf_counter tells it.
     """
 
     max_epochs: int
@@ -50,13 +52,13 @@ class Monitor:
     held_out: Callable[[np.ndarray], tuple[float, float]] | None = None
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     bar: Any = None
+    begun: float = field(default_factory=time.perf_counter)
     history: list[dict[str, Any]] = field(default_factory=list)
     converged: bool = False
     stopped: bool = False
     best: tuple[tuple[float, float], np.ndarray] | None = None
     _calm: int = 0
     _since_best: int = 0
-    _begun: float = field(default_factory=time.perf_counter)
     _away: float = 0.0
 
     def go_on(self, points: np.ndarray, loss: float, step_size: float, evaluations: int) -> bool:
@@ -69,7 +71,7 @@ class Monitor:
             "step_size": float(step_size),
             "gradient_evaluations": int(evaluations)
             + (self.history[-1]["gradient_evaluations"] if self.history else 0),
-            "seconds": now - self._begun - self._away,
+            "seconds": now - self.begun - self._away,
         }
         self.converged = self._past_its_best(points, record)
         self.history.append(record)
@@ -78,7 +80,7 @@ class Monitor:
         if self.bar is not None:
             self.bar.set_postfix_str(f"loss {loss:.4f}", refresh=False)
             self.bar.update(1)
-        self._calm = self._calm + 1 if before - loss <= self.tol else 0
+        self._calm = self._calm + 1 if abs(before - loss) <= self.tol else 0
         self.converged = self.converged or self._calm >= CALM
         self._away += time.perf_counter() - now
         return not (self.stopped or self.converged or len(self.history) > self.max_epochs)

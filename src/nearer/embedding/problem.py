@@ -54,6 +54,7 @@ class Problem(AbstractContextManager):
         given = comparisons.weights
         self.weighted = int(given is not None)
         self.weights = np.ones(1) if given is None else np.ascontiguousarray(given * (len(given) / given.sum()))
+        self.given_weights = np.ones(1) if given is None else given
         self._stack = ExitStack()
         self._map: Callable = map
         self._loops: dict[Callable, Callable] = {}
@@ -157,14 +158,14 @@ class Problem(AbstractContextManager):
         points = points.copy()
         for _ in range(passes):
             order = self.random.permutation(self.n_rows)
-            weights = self.weights[order] if self.weighted else self.weights
+            weights = self.given_weights[order] if self.weighted else self.given_weights
             loop(points, energy, self.rows[order], weights, self.weighted, step_size)
         return points
 
     def energies(self, points: np.ndarray) -> np.ndarray:
         """Return for each object the sum of the squared pulls of all comparisons on it."""
         energy = np.zeros(len(points))
-        self._bound(loops.adagrad_steps)(points.copy(), energy, self.rows, self.weights, self.weighted, 0.0)
+        self._bound(loops.adagrad_steps)(points.copy(), energy, self.rows, self.given_weights, self.weighted, 0.0)
         return energy
 
     def _picked(

@@ -69,11 +69,12 @@ class SVRG(BaseEstimator):
         spent = problem.n_rows + 2 * steps * self.batch_size * problem.n_jobs
         value, gradient = problem.value_and_gradient(points)
         step_size = self._first_step(problem, points, gradient, steps)
-        drawn, epoch = points, 0
-        while monitor.go_on(points, value, step_size, problem.n_rows if epoch == 0 else spent):
+        drawn, epoch, tries = points, 0, 0
+        while monitor.go_on(points, value, step_size, tries * spent if epoch else problem.n_rows):
             stop_at = int(problem.random.integers(steps)) + 1 if self.output == "random" else None
-            least = step_size
-            for _ in range(HALVINGS if self._guarded else 1):
+            least, tries = step_size, 0
+            while tries < (HALVINGS if self._guarded else 1):
+                tries += 1
                 end, middle = problem.svrg_run(points, gradient, step_size, steps, self.batch_size, stop_at)
                 end_value, end_gradient = problem.value_and_gradient(end)
                 if end_value <= value or not self._guarded:

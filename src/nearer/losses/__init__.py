@@ -6,6 +6,8 @@ Pick one by its name, make one with parameters, or write your own object with ``
 
 from typing import Any
 
+import numpy as np
+
 from nearer.losses import ops
 from nearer.losses.base import Loss, LossLike
 from nearer.losses.ckl import CKL
@@ -63,5 +65,6 @@ def ignorance(loss: LossLike) -> float:
     >>> ignorance(GNMDS(margin=2.0))
     2.0
     """
-    value = float(loss.value(0.0, 0.0))
+    with np.errstate(all="ignore"):
+        value = float(loss.value(np.float64(0.0), np.float64(0.0)))
     return value if 0.0 < value < float("inf") else 1.0
