@@ -21,6 +21,12 @@ def write(name: str, question: str, rows: list[dict]) -> None:
         print("  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()))
 
 
+def rows_of(name: str) -> list[dict]:
+    """Return the rows that a question has so far."""
+    path = RECORDS / f"{name}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
 def machine() -> dict:
     """Return what the figures depend on: processor, Python and the packages that do the work."""
     packages = {name: version(name) for name in ("nearer", "numpy", "scipy", "numba", "scikit-learn")}

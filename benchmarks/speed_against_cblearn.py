@@ -8,8 +8,10 @@ answers have no errors, so the ridge is 0. Then, from the default start, the err
 """
 
 import json
+import os
 import subprocess
-import time
+import sys
+import tempfile
 import warnings
 
 import numpy as np
@@ -18,7 +20,7 @@ import peer_environment
 import synthetic
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import triplet_error
-from record import best_of, write
+from record import best_of, rows_of, write
 
 METHODS = {"STE": "ste", "TSTE": "tste", "CKL": "ckl", "GNMDS": "gnmds", "SOE": "soe"}
 MOST_EPOCHS = 150
@@ -27,15 +29,16 @@ QUESTION = "Seconds until nearer's held-out error is that of cblearn's finished 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    python, rows = peer_environment.build(), []
-    for cell in synthetic.CELLS.values():
+    python = peer_environment.build()
+    for cell in [synthetic.CELLS[name] for name in sys.argv[1:] or synthetic.CELLS]:
+        rows = [row for row in rows_of("speed_against_cblearn") if row["objects"] != cell.n_objects]
         train, test = synthetic.load(cell)
         train = Comparisons(train, n_objects=cell.n_objects)
         peers = {method: peer(python, cell, method) for method in METHODS}
         best = min(record["error"] for record in peers.values())
         for method, record in peers.items():
             rows.append(measured(cell, method, record, train, test, best))
-            write("speed_against_cblearn", QUESTION, rows)
+            write("speed_against_cblearn", QUESTION, sorted(rows, key=lambda row: row["objects"]))
 
 
 def peer(python, cell, method) -> dict:
@@ -57,9 +60,7 @@ def run_peer(python, jobs) -> list[dict]:
 def measured(cell, method, record, train, test, best_peer_error) -> dict:
     how = {"n_components": cell.dims, "loss": METHODS[method], "regularization": 0.0, "random_state": 0}
     start = 0.1 * np.random.default_rng(12345).standard_normal((cell.n_objects, cell.dims))
-    begun = time.perf_counter()
     OrdinalEmbedding(**how, max_epochs=1).fit(train)
-    compile_seconds = time.perf_counter() - begun
     row = {
         "objects": cell.n_objects,
         "dims": cell.dims,
@@ -68,7 +69,7 @@ def measured(cell, method, record, train, test, best_peer_error) -> dict:
         "cblearn seconds": record["seconds"],
         "cblearn fits timed": record["fits"],
         "cblearn error": record["error"],
-        "first fit with compiling": compile_seconds,
+        "seconds to compile, once a machine": compiling(METHODS[method], cell.dims),
     }
     for name, extra in (("random start", {"init": start}), ("default start", {})):
         epochs = epochs_to(record["error"], {**how, **extra}, train, test)
@@ -87,6 +88,29 @@ def measured(cell, method, record, train, test, best_peer_error) -> dict:
     row["error after convergence"] = triplet_error(model.embedding_, test)
     row["above cblearn's best loss"] = row["error after convergence"] - best_peer_error
     return row
+
+
+def compiling(loss, dims) -> float:
+    """Return how much longer a first fit takes with an empty cache of compiled loops than a second one."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NEARER_CACHE": folder}
+        command = [sys.executable, "-W", "ignore", "-c", FIRST_FITS, loss, str(dims)]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+FIRST_FITS = """
+import sys, time
+import numpy as np
+from nearer import OrdinalEmbedding
+rows = np.array([np.random.default_rng(i).choice(50, 3, replace=False) for i in range(500)])
+seconds = []
+for _ in range(2):
+    begun = time.perf_counter()
+    OrdinalEmbedding(int(sys.argv[2]), sys.argv[1], regularization=0.0, max_epochs=2, random_state=0).fit(rows)
+    seconds.append(time.perf_counter() - begun)
+print(seconds[0] - seconds[1])
+"""
 
 
 def epochs_to(target, how, train, test) -> int | None:

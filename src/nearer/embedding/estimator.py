@@ -58,6 +58,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         Pull of all points to the middle. It keeps few answers about many objects from being learned by heart.
         "auto" takes the smallest of 0.0003, 0.001, 0.003, 0.01, 0.03 and 0.1 that predicts held-out answers as
         well as any, then learns from all answers; ``regularization_`` says which. 0 suits answers without errors.
+        (More than 500,000 rows are judged by a sample, and the ridge is scaled to all. Fewer than five answers
+        cannot be judged: 0.01.)
     max_epochs : int, default=300
         Passes over the comparisons at most.
     tol : float, default=2e-5
@@ -187,8 +189,13 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         fits, ridge = [], self.regularization
         for _ in range(self.n_init):
             ridge, start = self._start(train, loss, ridge, held_out, random)
-            fits.append(self._fit_from(start, train, loss, ridge, solver, held_out, random, begun))
-            if fits[-1][1].stopped:
+            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, begun=begun)
+            with (
+                Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
+                progress(self.max_epochs, self.verbose) as monitor.bar,
+            ):
+                fits.append((monitor.chosen(solver.solve(problem, start, monitor)), monitor))
+            if monitor.stopped:
                 break
         points, monitor = min(fits, key=lambda fitted: fitted[1].outcome)
         self.embedding_ = centred(points, asked_about(train))
@@ -231,26 +238,6 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         monitor = Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss), held_out)
         with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
             return principal(monitor.chosen(SVRG().solve(problem, start, monitor)), self.n_components)
-
-    def _fit_from(
-        self,
-        start: np.ndarray,
-        train: Comparisons,
-        loss: Any,
-        ridge: float,
-        solver: Any,
-        held_out: Any,
-        random: np.random.Generator,
-        begun: float,
-    ) -> tuple[np.ndarray, Monitor]:
-        """Fit from one start; return points and the monitor that watched."""
-        with (
-            Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
-            progress(self.max_epochs, self.verbose) as bar,
-        ):
-            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, bar, begun)
-            points = monitor.chosen(solver.solve(problem, start, monitor))
-        return points, monitor
 
     def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, also about new objects, without the earlier ones.

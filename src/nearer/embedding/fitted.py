@@ -76,8 +76,8 @@ class FittedMap:
         float
         """
         given = as_comparisons(comparisons, y, sample_weight)
-        if len(given) == 0:
-            raise ValueError("there are no comparisons to score")
+        if len(given) == 0 or (given.weights is not None and not given.weights.any()):
+            raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
         return float(np.average(self.predict(given) == 1, weights=given.weights))
 
     def transform(self, objects: Any) -> np.ndarray:
