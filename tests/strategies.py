@@ -9,8 +9,12 @@ plain_text = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=
 
 
 @st.composite
-def comparisons(draw, *, min_rows=1, words=plain_text, keep_all=True):
-    """Draw Comparisons with any choice of names, weights, subjects, answers and extra columns."""
+def comparisons(draw, *, min_rows=1, words=plain_text, cells=None):
+    """Draw Comparisons with any choice of names, weights, subjects, answers and extra columns.
+
+    Names are `words`, and so are the texts in the columns, unless these are drawn from `cells`.
+    """
+    cells = words if cells is None else cells
     n_objects = draw(st.integers(4, 7))
     width = draw(st.sampled_from([3, 4]))
     n_rows = draw(st.integers(min_rows, 8))
@@ -21,12 +25,13 @@ def comparisons(draw, *, min_rows=1, words=plain_text, keep_all=True):
     def per_row(values):
         return draw(st.none() | st.lists(values, min_size=n_rows, max_size=n_rows))
 
-    numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
+    numbers = st.just(np.nan) | st.floats(allow_infinity=False, width=32)
+    whole = st.integers(-(2**63), 2**63 - 1)
     extra = {}
     if draw(st.booleans()):
         extra["seconds"] = draw(st.lists(numbers, min_size=n_rows, max_size=n_rows))
-        extra["side"] = draw(st.lists(words, min_size=n_rows, max_size=n_rows))
-        extra["trial"] = draw(st.lists(st.integers(-(2**40), 2**40), min_size=n_rows, max_size=n_rows))
+        extra["side"] = draw(st.lists(cells, min_size=n_rows, max_size=n_rows))
+        extra["trial"] = draw(st.lists(whole, min_size=n_rows, max_size=n_rows))
         extra["practice"] = draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))
     return Comparisons(
         rows.reshape(n_rows, width),
@@ -34,7 +39,7 @@ def comparisons(draw, *, min_rows=1, words=plain_text, keep_all=True):
         names=draw(st.none() | st.lists(words, min_size=n_objects, max_size=n_objects, unique=True)),
         weights=per_row(st.floats(0, 1e6)),
         subjects=draw(
-            st.sampled_from([None, words, st.integers(0, 5)]).flatmap(
+            st.sampled_from([None, cells, st.integers(0, 5), whole]).flatmap(
                 lambda s: st.none() if s is None else st.lists(s, min_size=n_rows, max_size=n_rows)
             )
         ),
@@ -49,7 +54,7 @@ def same(one, two):
     def equal(x, y):
         if x is None or y is None:
             return x is y
-        return x.dtype.kind == y.dtype.kind and np.array_equal(x, y)
+        return x.dtype.kind == y.dtype.kind and np.array_equal(x, y, equal_nan=x.dtype.kind == "f")
 
     return (
         np.array_equal(one.rows, two.rows)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, train_test_split
 from sklearn.utils import _safe_indexing
 
+from extras import needs
 from nearer.comparisons import Comparisons, ComparisonSource
 from strategies import comparisons, same
 
@@ -100,6 +101,7 @@ def test_a_bad_row_far_down_is_named_by_its_own_number():
         ({"subjects": ["ann"]}, "subjects must have one value"),
         ({"answers": [1, 2, 3]}, "answers must have one value"),
         ({"answers": [1, np.nan]}, "row 1 has no answer id"),
+        ({"answers": ["p", ""]}, "row 1 has no answer id"),
         ({"extra": {"rt": [1]}}, r"extra\['rt'\] must have one value"),
         ({"bad_rows": "keep"}, "bad_rows must be 'raise' or 'drop'"),
     ],
@@ -128,6 +130,14 @@ def test_dropping_takes_the_columns_along():
     assert made.subjects.tolist() == ["a", "d"]
     assert made.answers.tolist() == [0, 0]
     assert made.extra["rt"].tolist() == [0.1, 0.4]
+
+
+def test_bad_weights_and_missing_answer_ids_are_dropped_too():
+    rows = [[0, 1, 2], [9, 1, 2], [0, 1, 3], [2, 2, 1], [2, 1, 0]]
+    made = Comparisons(rows, weights=[1, -1, 1, 1, 2], answers=["p", "p", "", "q", "q"], bad_rows="drop")
+    assert made.rows.tolist() == [[0, 1, 2], [2, 1, 0]]
+    assert (made.n_dropped, made.n_objects, made.weights.tolist()) == (3, 3, [1, 2])
+    assert not made.rows.flags.writeable
 
 
 def test_empty_is_allowed():
@@ -170,7 +180,9 @@ def test_arrays_from_it():
 
 
 def test_of_takes_what_learners_take():
-    pd = pytest.importorskip("pandas")
+    needs("pandas")
+    import pandas as pd
+
     assert Comparisons.of(ODD) is ODD
     frame = pd.DataFrame({"far": [2], "near": [1], "anchor": [0], "rt": [0.5]})
     assert Comparisons.of(frame).rows.tolist() == [[0, 1, 2]]

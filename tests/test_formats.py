@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from extras import needs
 from nearer import Comparisons, read, scan, write
 from nearer.comparisons.layouts import LAYOUTS, NUMBER, understand
 from nearer.files import replacing
@@ -19,6 +20,7 @@ HERE = Path(__file__).parent / "data"
 BRIEF = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # Words that text files give back as they are: not blank at either end, and no number, boolean or nothing.
 words = st.text("abcü, ;\"'\t#", min_size=1, max_size=6).map(lambda word: "x" + word.strip() + "y")
+padded = st.tuples(st.sampled_from(["", " ", "  "]), words, st.sampled_from(["", " "])).map("".join)
 
 
 @pytest.fixture
@@ -41,13 +43,13 @@ def file(tmp_path):
 @BRIEF
 def test_these_keep_everything(tmp_path, suffix, made):
     if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
+        needs("pyarrow")
     write(made, tmp_path / f"answers{suffix}")
     assert same(read(tmp_path / f"answers{suffix}"), made)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
-@given(made=comparisons(words=words))
+@given(made=comparisons(words=words, cells=padded))
 @BRIEF
 def test_delimited_text_keeps_all_but_unasked_objects_and_the_order_of_names(tmp_path, suffix, made):
     write(made, tmp_path / f"answers{suffix}")
@@ -86,6 +88,8 @@ def test_npy_keeps_the_rows_and_refuses_to_lose_more(tmp_path, made):
 @given(made=comparisons(words=words), chunk_rows=st.integers(1, 5))
 @BRIEF
 def test_scan_says_what_read_says(tmp_path, suffix, made, chunk_rows):
+    if suffix == ".parquet":
+        needs("pyarrow")
     order = np.argsort(made.answers, kind="stable")  # the rows of an answer stand together
     grouped = Comparisons(
         made.rows[order], names=made.names, n_objects=made.n_objects, answers=made.answers[order],
@@ -114,6 +118,86 @@ def test_csv_refuses_names_that_would_not_come_back(tmp_path, names, message):
     with pytest.raises(ValueError, match=message):
         write(Comparisons([[0, 1, 2]], names=names), tmp_path / "answers.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".npz", ".parquet"])
+def test_a_name_that_ends_in_nul_is_refused(tmp_path, suffix):
+    if suffix == ".parquet":
+        needs("pyarrow")
+    with pytest.raises(ValueError, match="NUL character cannot be kept"):
+        write(Comparisons([[0, 1, 2]], names=["a\0", "b", "c"]), tmp_path / f"answers{suffix}")
+
+
+@pytest.mark.parametrize("column", ["subject", "answer", "id"])
+def test_long_numbers_are_never_rounded(file, tmp_path, column):
+    ids = ["1234567890123456788", "1234567890123456789"]
+    for more in (ids, [*ids, "9" * 30], [*ids, "0.5"], [*ids, "x"]):
+        text = f"anchor,near,far,{column}\n" + "".join(f"0,1,2,{cell}\n" for cell in more)
+        made = read(file(text))
+        for suffix in (".csv", ".jsonl", ".npz"):
+            write(made, tmp_path / f"again{suffix}")
+            again = read(tmp_path / f"again{suffix}")
+            assert same(again, made)
+            kept = {"subject": again.subjects, "answer": again.answers}.get(column, again.extra.get(column))
+            assert len(set(kept.tolist())) == len(more)
+            if column != "answer":
+                assert [str(cell) for cell in kept.tolist()] == more
+    lines = [json.dumps({"anchor": 0, "near": 1, "far": 2, column: value}) for value in (2**64, 2**64 + 1)]
+    made = read(file("\n".join(lines), "answers.jsonl"))
+    kept = {"subject": made.subjects, "answer": made.answers}.get(column, made.extra.get(column))
+    assert len(set(kept.tolist())) == 2
+
+
+def test_csv_keeps_or_refuses_blanks(tmp_path):
+    subjects = [" ann", "ann", "ann ", "a\rb"]
+    write(Comparisons([[0, 1, 2]] * 4, subjects=subjects, extra={"rt": [1.5] * 4}), tmp_path / "a.csv")
+    back = read(tmp_path / "a.csv")
+    assert back.subjects.tolist() == subjects
+    assert back.extra["rt"].tolist() == [1.5] * 4
+    with pytest.raises(ValueError, match="the column ' rt' cannot be kept"):
+        write(Comparisons([[0, 1, 2]], extra={" rt": [1]}), tmp_path / "b.csv")
+
+
+def test_a_column_of_nan_stays_one(tmp_path):
+    write(Comparisons([[0, 1, 2]] * 2, extra={"rt": [np.nan] * 2}), tmp_path / "a.jsonl")
+    assert np.isnan(read(tmp_path / "a.jsonl").extra["rt"]).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_ranking_that_is_a_list_stays_one(tmp_path, suffix):
+    path = tmp_path / f"answers{suffix}"
+    table = {"anchor": ["Folk", "Jazz"], "ranking": [["Rock; Pop", "Jazz"], ["Folk", "Rock; Pop"]]}
+    if suffix == ".jsonl":
+        path.write_text("\n".join(json.dumps(dict(zip(table, row))) for row in zip(*table.values())))  # noqa: B905
+    else:
+        needs("pyarrow")
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(table), path)
+    made = read(path)
+    assert made.names == ("Folk", "Jazz", "Rock; Pop")
+    assert made.rows.tolist() == [[0, 2, 1], [1, 0, 2]]
+    assert same(Comparisons.of(scan(path, chunk_rows=1)), Comparisons(made, answers=[0, 1]))
+
+
+def test_null_is_no_object_in_parquet(tmp_path):
+    needs("pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    for table in (
+        {"anchor": ["x", None], "near": ["y", "y"], "far": ["z", "z"]},
+        {"anchor": ["x", None], "ranking": [["y", "z"], ["y", "z"]]},
+        {"anchor": ["x", "x"], "ranking": [["y", "z"], ["y", None]]},
+    ):
+        path = tmp_path / "answers.parquet"
+        pyarrow.parquet.write_table(pyarrow.table(table), path)
+        for reader in (read, scan):
+            with pytest.raises(ValueError, match=r"answers\.parquet, row 1 "):
+                reader(path)
+            left = reader(path, bad_rows="drop")
+            assert (len(left), left.names) == (1, ("x", "y", "z"))
 
 
 @pytest.mark.parametrize("name", ["near", "weight", "Subject", "odd", "answer"])
@@ -221,8 +305,9 @@ def test_jsonl_of_others(file):
 
 
 def test_parquet_of_others(tmp_path):
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    needs("pandas", "pyarrow")
+    import pandas as pd
+
     frame = pd.DataFrame(
         {"a": ["x", "z"], "b": ["y", "x"], "odd": ["z", "y"], "subject": [1, 2], "rt": [0.5, 0.7]}
     )
@@ -293,6 +378,8 @@ def test_bad_csv(file, text, message):
             "line 2 names 'w', which is none of the 3",
         ),
         (b"[0, 1, 2]\n\xff\n", "line 2 is not UTF-8"),
+        ('{"anchor": 0, "ranking": [1, 2]}\n{"anchor": 0, "ranking": [1, null]}\n', "line 2 ranks ''"),
+        ('["x", "y", "z"]\n["x", ["y"], "z"]\n', "line 2 has an empty cell"),
     ],
 )
 def test_bad_jsonl(file, text, message):
@@ -300,36 +387,81 @@ def test_bad_jsonl(file, text, message):
         read(file(text, "answers.jsonl"))
 
 
+def broken_in_any_way(made):
+    """Rows like the first of `made` that say nothing, or are about no object that there is."""
+    row = made.rows[0].tolist()
+    n = made.n_objects
+    pairs = [(0, 1), (0, 2), (1, 2)] if len(row) == 3 else [(0, 1), (2, 3)]
+    rows = [[row[one] if at == other else cell for at, cell in enumerate(row)] for one, other in pairs]
+    if len(row) == 4:
+        rows += [[row[0], row[1], row[1], row[0]], [row[0], row[1], row[0], row[1]]]
+    return rows + [[wrong if at == place else cell for at, cell in enumerate(row)]
+                   for place in range(len(row)) for wrong in (-1, n + 5)]  # fmt: skip
+
+
 @given(made=comparisons(words=words, min_rows=2), data=st.data())
 @BRIEF
 def test_any_bad_row_is_named_by_its_line_or_dropped(tmp_path, made, data):
     bare = Comparisons(made.rows, names=made.names, n_objects=made.n_objects)
     bad = data.draw(st.integers(0, len(made) - 1))
-    for suffix, where in (
-        (".csv", f"line {bad + 2} "),
-        (".jsonl", f"line {bad + 2} "),
-        (".tsv", f"line {bad + 2} "),
-    ):
+    broken = data.draw(st.sampled_from(broken_in_any_way(made)))
+    strange = not all(0 <= number < made.n_objects for number in broken)
+    if made.names is not None:
+        broken = [made.names[number] if 0 <= number < made.n_objects else "" for number in broken]
+    for suffix, delimiter in ((".csv", ","), (".jsonl", None), (".tsv", "\t")):
+        if strange and suffix != ".jsonl" and made.names is None:
+            broken = [-1 if number >= made.n_objects else number for number in broken]  # no file of text knows n
         path = tmp_path / f"answers{suffix}"
         write(bare, path)
         lines = path.read_text().splitlines()
-        cells = {".csv": ",", ".tsv": "\t"}
-        broken = made.rows[bad].tolist()
-        broken[1] = broken[0]
-        if made.names is not None:
-            broken = [made.names[number] for number in broken]
         if suffix == ".jsonl":
             lines[bad + 1] = json.dumps(broken)
         else:
-            quoted = ['"' + str(cell).replace('"', '""') + '"' for cell in broken]
-            lines[bad + 1] = cells[suffix].join(quoted)
+            lines[bad + 1] = delimiter.join('"' + str(cell).replace('"', '""') + '"' for cell in broken)
         path.write_text("\n".join(lines) + "\n")
-        with pytest.raises(ValueError, match=where):
-            read(path)
+        for reader in (read, scan):
+            with pytest.raises(ValueError, match=f"line {bad + 2} "):
+                reader(path)
         dropped = read(path, bad_rows="drop")
         assert dropped.n_dropped == 1
         assert len(dropped) == len(made) - 1
         assert len(scan(path, bad_rows="drop")) == len(made) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.csv", "anchor,near,far,weight\n0,1,2,1\n5,1,2,-3\n0,2,1,2\n", 3),
+        ("a.csv", "anchor,near,far,weight\n0,1,2,1\n5,1,2,heavy\n0,2,1,2\n", 3),
+        ("a.csv", "anchor,near,far,weight\n0,1,2,1\n5,1,2,\n0,2,1,2\n", 3),
+        ("a.csv", "anchor,near,far,weight\n0,1,2,1\n5,1,2,inf\n0,2,1,2\n", 3),
+        ("a.csv", "anchor,near,far,answer\n0,1,2,p\n5,1,2,\n0,2,1,q\n", 3),
+        ("a.csv", "anchor,near,far,answer\n0,1,2,1\n5,1,2,\n0,2,1,2\n", 3),
+        ("a.csv", "anchor,near,far,weight\n0,1,2,1\n5,1,2,true\n0,2,1,2\n", 3),
+        ("a.jsonl", "[0, 1, 2]\n{oops\n[0, 2, 1]\n", 2),
+        ("a.jsonl", '[0, 1, 2]\n"x"\n[0, 2, 1]\n', 2),
+        ("a.jsonl", "".join(f'{{"a": {a}, "b": 1, "c": 2, "weight": {w}}}\n' for a, w in
+                            [(0, 1), (5, "null"), (3, 2)]), 2),
+    ],
+)  # fmt: skip
+def test_bad_cells_beside_the_objects_make_bad_rows(file, name, text, line):
+    path = file(text, name)
+    for reader in (read, scan):
+        with pytest.raises(ValueError, match=f"line {line} "):
+            reader(path)
+    left = read(path, bad_rows="drop")
+    assert (len(left), left.n_dropped) == (2, 1)
+    assert left.n_objects < 5
+    assert left.n_answers == 2
+    assert len(scan(path, bad_rows="drop")) == 2
+
+
+def test_of_bad_rows_of_many_kinds_the_first_is_named(file):
+    bad = ["x,x,z,1,p", "x,y,z,-1,p", "x,,z,1,p", "x,y,z,heavy,p", "x,y,z,1,"]
+    for first in range(len(bad)):
+        text = "\n".join(["anchor,near,far,weight,answer", "7,8,-9,1,q", *bad[first:], *bad[:first]])
+        with pytest.raises(ValueError, match="line 3 "):
+            read(file(text))
 
 
 def test_drop_counts_short_and_impossible_rows(file):
@@ -341,6 +473,8 @@ def test_drop_counts_short_and_impossible_rows(file):
         assert (len(left), left.n_dropped) == (0, 1)
     odd = read(file("a,b,c,odd\n0,1,2,2\n0,1,2,7\nx,y,x,y\n"), bad_rows="drop")
     assert odd.n_answers == 1
+    nothing = read(file('{"anchor": 0, "ranking": null}\n', "answers.jsonl"), bad_rows="drop")
+    assert (len(nothing), nothing.n_dropped) == (0, 1)
     ranked = read(file("anchor,ranking\n0,1;2\n0,1\n,1;2\n"), bad_rows="drop")
     assert ranked.rows.tolist() == [[0, 1, 2]]
 
@@ -370,6 +504,26 @@ def test_bad_arrays(tmp_path):
     for path in (tmp_path / "f.npy", tmp_path / "f.npz"):
         with pytest.raises(ValueError, match="cannot be read"):
             read(path)
+
+
+def test_arrays_with_bad_rows_of_other_kinds(tmp_path):
+    path = tmp_path / "a.npz"
+    triplets = [[0, 1, 2], [5, 1, 2]]
+    for more in ({"y": [1, 0]}, {"y": [1.0, np.nan]}, {"weights": [1, -1]}, {"weights": ["1", "x"]}):
+        np.savez(path, X=np.array(triplets, dtype=np.uint8), **more)
+        left = read(path, bad_rows="drop")
+        assert (left.rows.tolist(), left.n_dropped, left.n_objects) == ([[0, 1, 2]], 1, 3)
+        with pytest.raises(ValueError, match=r"a\.npz"):
+            read(path)
+    for shapeless in ({"rows": 3}, {"rows": [[0, 1, 2]], "n_objects": [3, 4]}):
+        np.savez(path, **shapeless)
+        with pytest.raises(ValueError, match=r"a\.npz.* single "):
+            read(path)
+
+
+def test_signed_counts_and_weights_are_multiplied(tmp_path):
+    np.savez(tmp_path / "a.npz", X=[[0, 1, 2], [2, 1, 0]], y=[3, -1], weights=[0.5, 2])
+    assert read(tmp_path / "a.npz").weights.tolist() == [1.5, 2]
 
 
 def test_unknown_files(tmp_path):
@@ -431,6 +585,38 @@ def test_scan_never_cuts_an_answer(file):
     chunks = list(scan(file(text), chunk_rows=2).chunks())
     assert [chunk.n_answers for chunk in chunks] == [1, 1, 1, 1]
     assert [len(chunk) for chunk in chunks] == [2, 5, 2, 1]
+
+
+def test_scan_takes_numbers_among_names_for_names(file):
+    path = file('[1, 2, 3]\n["x", 1, 2]\n[2, 3, 1]\n', "answers.jsonl")
+    source = scan(path, chunk_rows=1)
+    assert source.names == ("1", "2", "3", "x")
+    assert same(Comparisons.of(source), read(path))
+
+
+def test_scan_fills_what_some_rows_leave_out(file):
+    records = [{"anchor": 0, "near": 1, "far": 2, "answer": answer} for answer in "pqqr"]
+    records[1]["rt"] = 0.5
+    for order in (records, records[::-1]):
+        path = file("\n".join(map(json.dumps, order)), "answers.jsonl")
+        assert Comparisons.of(scan(path, chunk_rows=2)).answers.tolist() == read(path).answers.tolist()
+
+
+def test_scan_counts_what_it_drops_beside_answers(file):
+    path = file("anchor,near,far,answer\n0,1,2,p\n0,1\n0,2,1,p\n1,0,2,q\n1,1,2,q\n", "answers.csv")
+    for chunk_rows in (1, 2, 9):
+        chunks = scan(path, chunk_rows=chunk_rows, bad_rows="drop").chunks()
+        assert sum(chunk.n_dropped for chunk in chunks) == 2
+
+
+def test_scan_takes_names_that_look_like_numbers_for_names(file):
+    path = file("anchor,near,far\n-1,-2,1.5\nx,-1,-2\n-1,-1,x\n")
+    with pytest.raises(ValueError, match="line 4 compares"):
+        scan(path, chunk_rows=1)
+    source = scan(path, chunk_rows=1, bad_rows="drop")
+    whole = read(path, bad_rows="drop")
+    assert (len(source), source.names) == (2, whole.names) == (2, ("-1", "-2", "1.5", "x"))
+    assert same(Comparisons.of(source), whole)
 
 
 # Writing --------------------------------------------------------------------------------------------------

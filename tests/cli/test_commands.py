@@ -1,6 +1,5 @@
 """The other commands, as processes of their own on real files."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import nearer as library
+from extras import installed
 from nearer.cli import COMMANDS
 from nearer.cli.app import app
 
@@ -58,6 +58,35 @@ def test_score_counts_objects_that_the_model_does_not_know(nearer, refused, euro
     assert "is not a model file of nearer" in wrong
 
 
+def test_score_leaves_out_rows_about_strangers_even_of_answers_in_part_known(nearer, refused, europe, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    rows = [("Vienna", "Prague", "Lisbon"), ("Vienna", "Atlantis", "Rome")]
+    records = [dict(zip(("anchor", "near", "far"), row, strict=True), answer=1, weight=1) for row in rows]
+    path.write_text("\n".join(map(json.dumps, records)))
+    told = nearer("score", europe.model, path).stdout
+    assert "satisfied       100.0 % of 1 row\n" in told
+    assert "Atlantis; 1 row about them left out" in told
+    path.write_text(json.dumps({**records[0], "weight": 0}))
+    assert "the weights of all 1 row to score are 0" in refused("score", europe.model, path)
+
+
+def test_an_input_is_never_replaced(refused, europe, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "anchor,near,far\n0,1,2\n"
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text(text)
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "a.csv")
+    for same in ("a.csv", "./a.csv", "link.csv", "hard.csv"):
+        said = refused("fit", "b.csv", "a.csv", "-o", same)
+        assert said.endswith(".csv: it is an input, which would be lost; name another file\n")
+        assert "it is an input" in refused("convert", "a.csv", same)
+    (tmp_path / "groups.html").write_text("name,group\nVienna,x\n")
+    assert "it is an input" in refused("map", europe.model, "-o", "groups.html", "--groups", "groups.html")
+    assert "it is an input" in refused("map", "a.csv", "-o", "a.csv")
+    assert (tmp_path / "a.csv").read_text() == text
+
+
 def test_neighbors_by_name_and_number(nearer, refused, europe):
     lines = nearer("neighbors", europe.model, "Vienna", "-k", 3).stdout.splitlines()
     assert lines[0] == "nearest to Vienna"
@@ -77,7 +106,7 @@ def test_map_in_every_kind(nearer, refused, europe, tmp_path, monkeypatch):
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     assert "<title>Städte</title>" in page
     assert "centre" in page
-    if importlib.util.find_spec("matplotlib"):
+    if installed("matplotlib"):
         nearer("map", europe.model, "-o", "m.png")
         assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     wrong = refused("map", europe.model, "-o", "m.gif")
@@ -97,6 +126,10 @@ def test_check_reports_bad_rows_and_goes_on(nearer, refused, tmp_path, monkeypat
     assert "contradictions  1\n" in told
     assert "dropped         2 impossible rows\n" in told
     assert "first bad row   bad.csv, line 4 has 2 cells where 3 are wanted\n" in told
+    (tmp_path / "weights.csv").write_text("anchor,near,far,weight\na,b,c,1\na,c,b,-1\na,c,b,x\n")
+    told = nearer("check", "weights.csv").stdout
+    assert "dropped         2 impossible rows\n" in told
+    assert "first bad row   weights.csv, line 3 has weight" in told
     (tmp_path / "mute.csv").write_bytes(b"\xff\xfe\x00")
     assert refused("check", "mute.csv").count("\n") == 1
     assert nearer("check", "no.csv", code=2).stderr == "nearer: error: there is no file no.csv\n"
@@ -149,7 +182,7 @@ def test_demo_finds_europe_and_leaves_its_files(nearer, tmp_path):
     done = nearer("demo", "--folder", "the demo", cwd=tmp_path)
     folder = tmp_path / "the demo"
     left = {"europe.html", "europe.csv", "europe.nearer"}
-    if importlib.util.find_spec("matplotlib"):
+    if installed("matplotlib"):
         left.add("europe.png")
     assert set(os.listdir(folder)) == left
     assert max(map(len, done.stdout.splitlines())) <= max(80, len(str(folder)) + 5)

@@ -1,5 +1,6 @@
 """`nearer fit`, as a process of its own on real files: what it prints, saves, refuses and leaves behind."""
 
+import inspect
 import resource
 import signal
 import subprocess
@@ -7,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from nearer import load_model
+from nearer import OrdinalEmbedding, load_model
+from nearer.cli.app import app
 
 
 def hidden_files(folder: Path) -> list[str]:
@@ -120,6 +123,15 @@ def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, text, opti
     assert said.startswith("nearer: error: ")
     assert message in said
     assert [file.name for file in tmp_path.iterdir()] == (["answers.csv"] if text is not None else [])
+
+
+def test_epochs_are_the_librarys_unless_given(europe):
+    default = inspect.signature(OrdinalEmbedding).parameters["max_epochs"].default
+    assert load_model(europe.model).max_epochs == default
+    told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
+    assert f"Passes over the answers at most. [default: {default}]" in " ".join(
+        told.replace("(300)", "300").split()
+    )
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.saying import count, output, writing
+from nearer.cli.saying import count, writing
+from nearer.files import check_writable
 
 
 @command("nearer convert answers.csv answers.jsonl", "nearer convert responses.csv answers.npz --drop-bad-rows")
@@ -29,7 +30,7 @@ def convert(
     """
     from nearer import read, write
 
-    output(target)
+    check_writable(target, [source])
     given = read(source, bad_rows="drop" if drop_bad_rows else "raise")
     with writing(target):
         write(given, target)

@@ -8,7 +8,8 @@ import typer
 
 from nearer.cli.app import INTERRUPTED, command
 from nearer.cli.fitting import Watch, fitted, say_if_compiling
-from nearer.cli.saying import aside, count, facts, output, percent, writing
+from nearer.cli.saying import aside, count, facts, percent, writing
+from nearer.files import check_writable
 
 if TYPE_CHECKING:
     from nearer import Comparisons, OrdinalEmbedding
@@ -43,7 +44,9 @@ def fit(
             "auto tries several on held-out answers; 0 is right for answers without errors.",
         ),
     ] = "auto",
-    epochs: Annotated[int, typer.Option(help="Passes over the answers at most.")] = 200,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the answers at most.", show_default="300")
+    ] = None,
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Stop when answers kept back for this are met no better.")
     ] = False,
@@ -76,7 +79,7 @@ def fit(
     left as it was.
     """
     begun = time.perf_counter()
-    output(out)
+    check_writable(out, answers)
     model = _model(dims, loss, solver, _number_or_auto(regularization), epochs, early_stopping, seed, jobs)
     given = _together(answers)
     if not quiet:
@@ -132,26 +135,29 @@ def _number_or_auto(text: str) -> float | str:
 
 
 def _model(
-    dims: int, loss: str, solver: str, ridge: float | str, epochs: int, early: bool, seed: int, jobs: int
+    dims: int, loss: str, solver: str, ridge: float | str, epochs: int | None, early: bool, seed: int, jobs: int
 ) -> "OrdinalEmbedding":
     from nearer import OrdinalEmbedding
     from nearer.embedding.solvers import as_solver
     from nearer.losses import as_loss
 
     as_loss(loss, dims), as_solver(solver)  # an unknown name is told before a large file is read
+    limit: dict[str, Any] = {} if epochs is None else {"max_epochs": epochs}  # the default is the library's
     return OrdinalEmbedding(
         dims,
         loss,
         solver,
         regularization=ridge,
-        max_epochs=epochs,
         early_stopping=early,
         random_state=seed,
         n_jobs=jobs,
+        **limit,
     )
 
 
 def _accuracy(word: str, model: Any, answers: "Comparisons", note: str = "") -> tuple[str, str]:
+    if answers.weights is not None and not answers.weights.any():
+        return word, f"none: the weights of all {count(answers.n_answers, 'answer')} are 0"
     return word, f"{percent(model.score(answers))} of {count(answers.n_answers, 'answer')}{note}"
 
 

@@ -8,7 +8,8 @@ import typer
 
 from nearer.cli.app import command
 from nearer.cli.models import names_of, object_called
-from nearer.cli.saying import count, output, writing
+from nearer.cli.saying import count, writing
+from nearer.files import check_writable
 
 
 @command(
@@ -40,7 +41,7 @@ def map_(
     from nearer import load_model
     from nearer.maps import write_map
 
-    output(out)
+    check_writable(out, [model] if groups is None else [model, groups])
     learned = load_model(model)
     colours = None if groups is None else _groups(groups, learned)
     heading = model.stem if title is None else title

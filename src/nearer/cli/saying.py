@@ -75,17 +75,6 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes / 1000:.0f} kB" if n_bytes < 1_000_000 else f"{n_bytes / 1e6:.1f} MB"
 
 
-def output(path: Path) -> Path:
-    """Give back a file to be written, after refusing one that could not be: before the work, not after it."""
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder")
-    if path.exists() and not path.is_file():  # a rename over /dev/null would take it from the whole machine
-        raise OSError(f"cannot write {path}: it is not a regular file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-    return path
-
-
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Tell of a failed write by the name that the user gave, not by that of the file written aside."""

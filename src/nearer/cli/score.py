@@ -24,7 +24,7 @@ def score(
     Objects are matched by name where both files have names, by number where not. Answers about objects that
     the model has never seen are counted apart.
     """
-    from nearer import load_model, read
+    from nearer import Comparisons, load_model, read
 
     learned, asked = load_model(model), read(answers)
     if asked.names is not None and learned.names_ is None:
@@ -32,7 +32,11 @@ def score(
     known = _known(learned, asked)
     n_unknown = len(known) - int(known.sum())
     rows = known[asked.rows].all(axis=1)
-    met = asked if rows.all() else asked[rows]
+    # Rows, not whole answers: one row of an answer may be about a stranger and another not.
+    weights = None if asked.weights is None else asked.weights[rows]
+    met = Comparisons(asked.rows[rows], n_objects=asked.n_objects, names=asked.names, weights=weights)
+    if len(met) and weights is not None and not weights.any():
+        raise ValueError(f"{answers}: the weights of all {count(len(met), 'row')} to score are 0")
     share = f"{percent(learned.score(met))} of {count(len(met), 'row')}" if len(met) else "nothing to score"
     said = [
         ("satisfied", share),

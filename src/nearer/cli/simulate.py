@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.saying import count, output, writing
+from nearer.cli.saying import count, writing
+from nearer.files import check_writable
 
 
 @command(
@@ -40,7 +41,7 @@ def simulate(
 
     if europe and (objects is not None or dims is not None):
         raise ValueError("--europe brings its own objects: leave --objects and --dims out")
-    output(out)
+    check_writable(out)
     random = np.random.default_rng(seed)
     names = None
     if europe:

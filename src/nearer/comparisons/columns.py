@@ -5,13 +5,15 @@ of the library relies on, or raises a ValueError that says what was given and wh
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons.rows import BadRowError
+
+EXACT = 2**53  # every whole number up to here is a float
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -39,42 +41,90 @@ def clean_column(values: Any, what: str, n_rows: int) -> NDArray[Any]:
     if column.shape != (n_rows,):
         raise ValueError(f"{what} must have one value for each of the {n_rows} rows; got shape {column.shape}")
     if column.dtype.kind == "O":
-        column = _from_objects(column.tolist())
+        column = from_values(column.tolist())
     elif column.dtype.kind not in "biufU":
         column = column.astype(str)
     return frozen(column)
 
 
-def _from_objects(cells: list[Any]) -> NDArray[Any]:
+def from_values(cells: Sequence[Any]) -> NDArray[Any]:
+    """Booleans, whole numbers, numbers (None is NaN) or text, whichever keeps all of the values apart.
+
+    Whole numbers that neither 64 bits nor, among other numbers, a float can hold become text.
+
+    Examples
+    --------
+    >>> from_values([1, None]), from_values([2**70])
+    (array([ 1., nan]), array(['1180591620717411303424'], dtype='<U22'))
+    >>> from_values(["ann", None, ["x", "y"]])
+    array(['ann', '', 'x;y'], dtype='<U3')
+    """
     kinds = {type(cell) for cell in cells}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return np.array(cells, dtype=bool)
-    if kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
-        return np.array(cells)
-    if kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
-        return np.array(cells, dtype=np.float64)
-    return np.array(["" if cell is None or cell != cell else str(cell) for cell in cells], dtype=np.str_)
+    whole = {kind for kind in kinds if issubclass(kind, int | np.integer) and kind is not bool}
+    if kinds and kinds == whole and all(-(2**63) <= cell < 2**63 for cell in cells):
+        return np.array(cells, dtype=np.int64)
+    others = kinds - whole
+    exact = all(abs(cell) <= EXACT for cell in cells if type(cell) in whole)
+    if others and exact and all(issubclass(kind, float | np.floating | NoneType) for kind in others):
+        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+    return np.array([_text(cell) for cell in cells], dtype=np.str_)
 
 
-def clean_weights(values: Any, n_rows: int) -> NDArray[np.float64]:
-    """Finite weights of at least 0, as float64.
+def _text(cell: Any) -> str:
+    if isinstance(cell, list | tuple):
+        return ";".join(map(str, cell))
+    return "" if cell is None or cell != cell else str(cell)
+
+
+def clean_weights(values: Any, n_rows: int, drop: bool = False) -> NDArray[np.float64]:
+    """Finite weights of at least 0, as float64; with `drop`, NaN in place of anything else.
 
     Examples
     --------
     >>> clean_weights([1, 2], 2)
     array([1., 2.])
+    >>> clean_weights(["1", "heavy", "-2"], 3, drop=True)
+    array([ 1., nan, nan])
     """
     try:
         weights = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("weights must be numbers") from None
+        if not drop:
+            raise ValueError("weights must be numbers") from None
+        weights = np.array([_number(cell) for cell in values])
     if weights.shape != (n_rows,):
         raise ValueError(f"weights must have one value for each of the {n_rows} rows; got shape {weights.shape}")
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
+        if drop:
+            return frozen(np.where(bad, np.nan, weights))
         first = int(np.argmax(bad))
         raise BadRowError(first, f"has weight {weights[first]}; a weight is a finite number of at least 0")
     return frozen(weights)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells are NaN or blank text.
+
+    Examples
+    --------
+    >>> missing(np.array(["p", " "])), missing(np.array([1, 2]))
+    (array([False,  True]), array([False, False]))
+    """
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    if column.dtype.kind == "U":
+        return np.asarray(np.char.strip(column) == "")
+    return np.zeros(len(column), dtype=bool)
 
 
 def clean_answers(values: Any, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
@@ -90,8 +140,9 @@ def clean_answers(values: Any, n_rows: int) -> tuple[NDArray[np.int32] | None, i
     (None, 3)
     """
     column = clean_column(values, "answers", n_rows)
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        raise BadRowError(int(np.argmax(np.isnan(column))), "has no answer id (NaN)")
+    nameless = missing(column)
+    if nameless.any():
+        raise BadRowError(int(np.argmax(nameless)), "has no answer id")
     if n_rows == 0:
         return None, 0
     if (column[1:] >= column[:-1]).all():

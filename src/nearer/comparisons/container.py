@@ -21,12 +21,13 @@ from nearer.comparisons.columns import (
     clean_names,
     clean_weights,
     frozen,
+    missing,
 )
 from nearer.comparisons.indexing import repeats, row_numbers, whole_answers
 from nearer.comparisons.joining import fields_of_parts
 from nearer.comparisons.layouts import fields_of_frame
 from nearer.comparisons.randomness import RandomState, generator
-from nearer.comparisons.rows import Rows, clean_rows, question_codes
+from nearer.comparisons.rows import Rows, clean_rows, leave_out, question_codes
 from nearer.comparisons.sources import ComparisonSource
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Comparisons(FromAnswers):
         Further columns with one value a row, such as a response time.
     bad_rows : {"raise", "drop"}
         What to do with rows that say nothing: an object or a pair compared with itself, a number that is no
-        object's. "drop" leaves them out and counts them in `n_dropped`.
+        object's, a weight that is none, an empty answer id. "drop" leaves them out and counts them in `n_dropped`.
 
     Attributes
     ----------
@@ -123,16 +124,26 @@ class Comparisons(FromAnswers):
             known = fields_of_frame(rows)
         rows = known.pop("rows", rows)
         fields |= {key: value for key, value in known.items() if fields.get(key) is None}
-        clean, n = clean_names(fields["names"], n_objects)
-        rows, n, keep = clean_rows(rows, n_objects=n, names=clean, drop=bad_rows == "drop")
+        drop = bad_rows == "drop"
+        clean, known_n = clean_names(fields["names"], n_objects)
+        rows, n, keep = clean_rows(rows, n_objects=known_n, names=clean, drop=drop)
         given = len(rows) if keep is None else len(keep)
+        if fields["weights"] is not None:
+            fields["weights"] = clean_weights(fields["weights"], given, drop)
+        if fields["answers"] is not None:
+            fields["answers"] = clean_column(fields["answers"], "answers", given)
+        if drop:
+            for what in ("weights", "answers"):
+                if fields[what] is not None:
+                    rows, keep = leave_out(rows, keep, missing(fields[what]))
+            n = int(rows.max(initial=-1)) + 1 if known_n is None else n
 
         def kept(column: NDArray[Any]) -> NDArray[Any]:
             return column if keep is None else frozen(column[keep])
 
         ids, n_answers = None, len(rows)
         if fields["answers"] is not None:
-            ids, n_answers = clean_answers(kept(clean_column(fields["answers"], "answers", given)), len(rows))
+            ids, n_answers = clean_answers(kept(fields["answers"]), len(rows))
         columns = clean_extra(fields["extra"], given)
         self._fill(
             rows=rows,
@@ -141,7 +152,7 @@ class Comparisons(FromAnswers):
             n_answers=n_answers,
             _answers=ids,
             n_dropped=given - len(rows),
-            weights=None if fields["weights"] is None else kept(clean_weights(fields["weights"], given)),
+            weights=None if fields["weights"] is None else kept(fields["weights"]),
             subjects=None
             if fields["subjects"] is None
             else kept(clean_column(fields["subjects"], "subjects", given)),

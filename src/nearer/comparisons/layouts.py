@@ -6,6 +6,7 @@ Columns that no layout claims are kept as extra columns, so a survey's own expor
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons.answers import most_central_rows, odd_one_out_rows, picked_last, ranking_rows
+from nearer.comparisons.columns import EXACT, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
@@ -50,6 +52,7 @@ OPTIONAL = {
     "answers": ("answer", "answers", "answer_id"),
 }
 RANKING_SEPARATOR = ";"
+LONGEST = 40  # characters; what is longer fits into no type of number
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
 
@@ -151,8 +154,8 @@ def fields_of_columns(
             rows, line = (odd_one_out_rows if word == "odd" else most_central_rows)(triples)
     fields: dict[str, Any] = {"rows": rows, "names": names}
     for what, header in layout.optional.items():
-        column = typed(columns[header])
-        fields[what] = (_numeric(column, columns[header], "weight") if what == "weights" else column)[line]
+        column = _weights(columns[header], drop) if what == "weights" else typed(columns[header])
+        fields[what] = column[line]
     if len(line) > len(cells[0]) and "answers" not in fields:
         fields["answers"] = line
     fields["extra"] = {name: typed(columns[name])[line] for name in layout.others}
@@ -205,7 +208,7 @@ def object_numbers(
 
 
 def _text(cell: Any) -> str:
-    if cell is None or cell != cell:
+    if cell is None or isinstance(cell, list | dict) or cell != cell:  # a list names no one object
         return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
@@ -214,14 +217,7 @@ def _rankings(
     cells: list[Column], names: Sequence[str] | None, drop: bool
 ) -> tuple[NDArray[Any], NDArray[np.intp], tuple[str, ...] | None]:
     """Rankings in one column, separated, or in columns of their own; the shorter ones end in empty cells."""
-    anchors, *ranks = [[_text(cell) for cell in column] for column in cells]
-    if len(ranks) == 1:
-        lists = [text.split(RANKING_SEPARATOR) for text in ranks[0]]
-    else:
-        lists = [list(row) for row in zip(*ranks, strict=True)]
-        for ranked in lists:
-            while ranked and not ranked[-1].strip():
-                ranked.pop()
+    anchors, lists = ranked_texts(cells)
     flat = [cell for ranked in lists for cell in ranked]
     lengths = [len(ranked) for ranked in lists]
     owner = np.repeat(np.arange(len(lists)), lengths)
@@ -233,15 +229,61 @@ def _rankings(
             raise BadRowError(empty[0], "has an empty cell where its anchor is wanted")
         if len(bad):
             raise BadRowError(int(owner[bad[0]]), f"ranks {flat[bad[0]]!r}, which is no object")
-    rankings: list[Any] = np.split(numbers, np.cumsum(lengths)[:-1])
+    rankings: list[Any] = np.split(numbers, np.cumsum(lengths)[:-1])[: len(lists)]
     if drop:  # too short to say anything: leave an impossible row in its place
         rankings = [ranking if len(ranking) > 1 else [-1, -1] for ranking in rankings]
     rows, line = ranking_rows(anchor_numbers, rankings)
     return rows, line, names
 
 
+def ranked_texts(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
+    """The anchors and what each of them ranks, as text.
+
+    Examples
+    --------
+    >>> ranked_texts([["x", "y"], ["a;b", ["c; d", "e"]]])
+    (['x', 'y'], [['a', 'b'], ['c; d', 'e']])
+    >>> ranked_texts([["x"], ["a"], ["b"], [""]])
+    (['x'], [['a', 'b']])
+    """
+    anchors = [_text(cell) for cell in cells[0]]
+    if len(cells) == 2:
+        return anchors, [
+            [_text(part) for part in cell] if isinstance(cell, list) else _text(cell).split(RANKING_SEPARATOR)
+            for cell in cells[1]
+        ]
+    lists = [[_text(cell) for cell in row] for row in zip(*cells[1:], strict=True)]
+    for ranked in lists:
+        while ranked and not ranked[-1].strip():
+            ranked.pop()
+    return anchors, lists
+
+
+def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = False) -> set[str]:
+    """The distinct texts that name an object.
+
+    Where all columns are of numbers, which number the objects, there are none, unless `numbers` asks for them.
+
+    Examples
+    --------
+    >>> sorted(object_texts(understand(["anchor", "ranking"]), {"anchor": ["x"], "ranking": ["a; b"]}))
+    ['a', 'b', 'x']
+    """
+    cells = [columns[name] for name in layout.objects]
+    if not numbers and all(isinstance(cell, np.ndarray) and cell.dtype.kind in "iuf" for cell in cells):
+        return set()
+    if layout.kind == "ranking":
+        anchors, lists = ranked_texts(cells)
+        texts = set(anchors).union(*lists)
+    else:
+        texts = {cell if type(cell) is str else _text(cell) for column in cells for cell in column}
+    return {text.strip() for text in texts} - {""}
+
+
 def typed(cells: Column) -> NDArray[Any]:
     """Text cells as whole numbers, numbers (an empty cell is NaN), booleans or text, whichever fits them all.
+
+    Whole numbers that do not fit stay text, so that two long ids are never one.
 
     Examples
     --------
@@ -252,26 +294,37 @@ def typed(cells: Column) -> NDArray[Any]:
         return cells
     texts = list(cells)
     if not all(type(cell) is str for cell in texts):
-        return np.array(texts, dtype=object)
+        return from_values(texts)
     distinct = set(texts)
-    if all(INTEGER.fullmatch(cell) and len(cell) < 19 for cell in distinct):
+    whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
+    if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
         return np.array([int(cell) for cell in texts], dtype=np.int64)
-    if any(distinct) and all(not cell or NUMBER.fullmatch(cell) for cell in distinct):
+    if any(distinct) and all(not cell or _is_float(cell) for cell in distinct):
         return np.array([float(cell or "nan") for cell in texts], dtype=np.float64)
     if distinct <= {"true", "false", "True", "False"}:
         return np.array([cell.lower() == "true" for cell in texts], dtype=bool)
     return np.array(texts, dtype=np.str_)
 
 
-def _numeric(column: NDArray[Any], cells: Column, what: str) -> NDArray[Any]:
-    if column.dtype.kind in "iuf":
-        return column
+def _is_float(text: str) -> bool:
+    """Whether a text is a number that a float keeps: long whole numbers, such as ids, are not."""
+    if INTEGER.fullmatch(text):
+        return len(text) < LONGEST and abs(int(text)) <= EXACT
+    return NUMBER.fullmatch(text) is not None
+
+
+def _weights(cells: Column, drop: bool) -> NDArray[Any]:
+    """Weights as numbers; with `drop`, NaN for a cell that is none."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+        return cells
+    numbers = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        try:
-            float(cell)
-        except (TypeError, ValueError):
-            raise BadRowError(row, f"has {what} {cell!r}; a {what} is a number") from None
-    return np.asarray(column, dtype=np.float64)
+        with suppress(TypeError, ValueError):
+            numbers[row] = float(cell)
+        if not drop and not 0 <= numbers[row] < np.inf:
+            shown = repr(cell) if np.isnan(numbers[row]) else numbers[row]
+            raise BadRowError(row, f"has weight {shown}; a weight is a finite number of at least 0")
+    return numbers
 
 
 def fields_of_frame(frame: Any) -> dict[str, Any]:

@@ -116,6 +116,24 @@ def clean_rows(
     return rows, largest + 1 if n_objects is None else n_objects, keep
 
 
+def leave_out(
+    rows: Rows, keep: NDArray[np.bool_] | None, bad: NDArray[np.bool_]
+) -> tuple[Rows, NDArray[np.bool_] | None]:
+    """Drop more of the rows that were given: the kept rows, and which of those given they are.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.int32)
+    >>> leave_out(rows, np.array([True, False, True]), np.array([False, False, True]))
+    (array([[0, 1, 2]], dtype=int32), array([ True, False, False]))
+    """
+    if not bad.any():
+        return rows, keep
+    rows = rows[~bad] if keep is None else rows[~bad[keep]]
+    rows.flags.writeable = False
+    return rows, ~bad if keep is None else keep & ~bad
+
+
 def _two_dimensional(values: Any) -> NDArray[Any]:
     try:
         values = np.asarray(values)

@@ -2,7 +2,8 @@
 
 An ``.npz`` of ours has `rows`, `n_objects` and, where there are any, `names`, `weights`, `subjects`,
 `answers` and ``extra__<name>``. cblearn's arrays load too: triplets alone (list-order), with booleans or ±1
-(list-boolean), or with signed counts (list-count), under any of the keys below. Other arrays of one value a
+(list-boolean), or with signed counts (list-count), under any of the keys below; weights beside signed
+counts say how much each of the counted answers weighs. Other arrays of one value a
 row are kept as extra columns.
 """
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.answers import turned
+from nearer.comparisons.columns import clean_weights
 from nearer.comparisons.rows import BadRowError
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
@@ -35,21 +37,30 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         found = ", ".join(arrays) or "nothing"
         raise ValueError(f"{path} has no array of comparisons under {', '.join(ROWS)}; it has {found}")
     rows = arrays.pop(key)
+    if rows.ndim == 0:
+        raise ValueError(f"{path}: its array {key!r} is a single value, not a table of comparisons")
     if len(rows) == 0:
         raise ValueError(f"{path} is empty: its array {key!r} has no rows")
+    drop = bad_rows == "drop"
     fields: dict[str, Any] = {}
+    counts = None
     try:
         response = next((key for key in RESPONSES if key in arrays), None)
         if response is not None:
-            rows, fields["weights"] = answered(rows, arrays.pop(response))
+            rows, counts = answered(rows, arrays.pop(response), drop)
         for what, keys in COLUMNS.items():
             found_key = next((key for key in keys if key in arrays), None)
             if found_key is not None:
                 fields[what] = arrays.pop(found_key)
+        if counts is not None:
+            weights = fields.get("weights")
+            fields["weights"] = counts if weights is None else counts * clean_weights(weights, len(rows), drop)
         if "names" in arrays:
             fields["names"] = arrays.pop("names").tolist()
         if "n_objects" in arrays:
-            fields["n_objects"] = int(arrays.pop("n_objects"))
+            if arrays["n_objects"].size != 1:
+                raise ValueError("n_objects must be a single whole number")
+            fields["n_objects"] = int(arrays.pop("n_objects").item())
         fields["extra"] = {k.removeprefix(EXTRA): a for k, a in arrays.items() if a.shape == (len(rows),)}
         return Comparisons(rows, **fields, bad_rows=bad_rows)
     except BadRowError as error:
@@ -58,8 +69,12 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         raise ValueError(f"{path}: {error}") from None
 
 
-def answered(queries: NDArray[Any], responses: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+def answered(
+    queries: NDArray[Any], responses: NDArray[Any], drop: bool = False
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Rows and weights from queries and booleans, ±1 or signed counts.
+
+    A response that says neither yes nor no is a BadRowError; with `drop` it leaves an impossible row.
 
     Examples
     --------
@@ -74,11 +89,14 @@ def answered(queries: NDArray[Any], responses: NDArray[Any]) -> tuple[NDArray[An
     if responses.dtype.kind not in "if":
         raise ValueError(f"responses must be True or False, ±1 or signed counts; got {responses.dtype}")
     bad = ~np.isfinite(responses) | (responses == 0)
-    if bad.any():
+    if bad.any() and not drop:
         first = int(np.argmax(bad))
         raise BadRowError(first, f"has response {responses[first]}, which says neither yes nor no")
     rows = np.where(responses[:, None] > 0, queries, turned(queries))
     counts = np.abs(responses).astype(np.float64)
+    if bad.any():
+        rows, counts = rows.astype(np.float64), np.where(bad, 1.0, counts)
+        rows[bad] = -1
     return rows, None if (counts == 1).all() else counts
 
 
@@ -119,15 +137,9 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     arrays: dict[str, Any] = {"rows": comparisons.rows, "n_objects": comparisons.n_objects}
     arrays |= {k: getattr(comparisons, k) for k in ("weights", "subjects") if getattr(comparisons, k) is not None}
     if comparisons.names is not None:
-        arrays["names"] = _text(comparisons.names)
+        arrays["names"] = np.array(comparisons.names, dtype=np.str_)
     if comparisons.n_answers < len(comparisons):
         arrays["answers"] = comparisons.answers
     arrays |= {EXTRA + name: column for name, column in comparisons.extra.items()}
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # no column is ever of Python objects
-
-
-def _text(names: tuple[str, ...]) -> NDArray[np.str_]:
-    if any(name.endswith("\0") for name in names):
-        raise ValueError("a name that ends in a NUL character cannot be kept in .npz")
-    return np.array(names, dtype=np.str_)

@@ -1,7 +1,8 @@
 """Text with a header and a cell for each column: csv and tsv, as spreadsheets and surveys write them.
 
 A byte order mark, Windows line ends, blank lines, quoted cells and ``;`` or tab in place of the comma are
-taken as they come. A file without a header is taken where its first line is three or four numbers.
+taken as they come; blanks after a comma are layout, unless they stand in quotes. A file without a header is
+taken where its first line is three or four numbers.
 """
 
 import csv
@@ -112,8 +113,19 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
                 f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
                 f"from {suffix} as objects' numbers; .jsonl, .npz and .parquet keep them"
             )
+    for name in comparisons.extra:
+        if not name or name != name.strip():
+            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it")
     columns = columns_of(comparisons, named=True)
+    texts = [column for column in columns.values() if column.dtype.kind == "U"]
+    # Blanks after a comma are taken for layout when reading, and kept inside quotes.
+    delicate = any(cell[:1] == " " or "\r" in cell for column in texts for cell in np.unique(column).tolist())
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+        writer = csv.writer(
+            file,
+            delimiter="\t" if suffix == ".tsv" else ",",
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if delicate else csv.QUOTE_MINIMAL,
+        )
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

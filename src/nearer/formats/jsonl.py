@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nearer.comparisons import Comparisons
+from nearer.comparisons.columns import from_values
 from nearer.comparisons.layouts import Layout, understand
 from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
 
@@ -26,11 +25,18 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
     records: list[dict[str, Any]] = []
     lines: list[int] = []
     n_bad = 0
-    for line, value in _values(path):
-        if not lines and not about and not n_bad and isinstance(value, dict) and "nearer" in value:
+    for line, value in _values(path, drop):
+        if layout is None and not about and isinstance(value, dict) and "nearer" in value:
             about = _about(path, value)
             continue
-        record = _record(path, line, value)
+        record = _record(value)
+        if record is None:
+            if not drop:
+                raise ValueError(
+                    f"{path}, line {line} is neither a JSON object nor a list of three or four objects"
+                )
+            n_bad += 1
+            continue
         if layout is None:
             headers = list(record)
             layout = understand(headers)
@@ -47,11 +53,14 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
         if len(records) == chunk_rows:
             yield _table(path, records, lines, headers, about, n_bad)
             records, lines, n_bad = [], [], 0
+    if n_bad and layout is None:
+        raise ValueError(f"{path} has no line that says anything")
     if records or n_bad:
         yield _table(path, records, lines, headers, about, n_bad)
 
 
-def _values(path: Path) -> Iterator[tuple[int, Any]]:
+def _values(path: Path, drop: bool) -> Iterator[tuple[int, Any]]:
+    """Each line's number and value; with `drop`, None for what is no JSON."""
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
@@ -60,7 +69,10 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
                     yield number, json.loads(text)
             except UnicodeDecodeError:
                 raise ValueError(f"{path}, line {number} is not UTF-8 text; save the file as UTF-8") from None
-            except json.JSONDecodeError as error:
+            except ValueError as error:
+                if drop:
+                    yield number, None
+                    continue
                 raise ValueError(f"{path}, line {number} is not JSON: {error}") from None
 
 
@@ -73,12 +85,10 @@ def _about(path: Path, value: dict[str, Any]) -> dict[str, Any]:
     return {"names": None if names is None else tuple(map(str, names)), "n_objects": value.get("n_objects")}
 
 
-def _record(path: Path, line: int, value: Any) -> dict[str, Any]:
+def _record(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list) and len(value) in OBJECTS:
         return dict(zip(OBJECTS[len(value)], value, strict=True))
-    if isinstance(value, dict):
-        return {name: ";".join(map(str, cell)) if isinstance(cell, list) else cell for name, cell in value.items()}
-    raise ValueError(f"{path}, line {line} is neither a JSON object nor a list of three or four objects")
+    return value if isinstance(value, dict) else None
 
 
 def _table(
@@ -97,15 +107,8 @@ def _table(
 def _column(cells: list[Any]) -> Any:
     """Numbers as numbers, so that text that looks like a number stays text."""
     kinds = {type(cell) for cell in cells}
-    if kinds == {bool}:
-        return np.array(cells, dtype=bool)
-    if kinds == {int}:
-        return np.array(cells)
-    if kinds <= {int, float, type(None)} and float in kinds:
-        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
-    if kinds == {str}:
-        return np.array(cells, dtype=np.str_)
-    return cells
+    mixed = kinds & {list, dict} or (str in kinds and len(kinds) > 1)
+    return cells if mixed else from_values(cells)
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:

@@ -49,7 +49,6 @@ def _column(array: Any) -> Any:
     column = array.to_numpy(zero_copy_only=False)
     if column.dtype.kind == "O":
         cells = array.to_pylist()
-        cells = [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in cells]
         return np.array(cells, dtype=np.str_) if all(type(cell) is str for cell in cells) else cells
     return column
 

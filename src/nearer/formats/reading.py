@@ -87,9 +87,9 @@ def scan(
 ) -> ComparisonSource:
     r"""Open files as one source of comparisons that is read in chunks and never held whole.
 
-    The files are read through once to number the objects, count the rows and find bad ones. Rows of one
-    answer are never cut apart, provided that they stand together; an id that comes back later is another
-    answer.
+    The files are read through twice first: to number the objects, then to count the rows and find bad
+    ones. Rows of one answer are never cut apart, provided that they stand together; an id that comes back
+    later is another answer.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ def scan(
     def walk() -> Iterator[Table]:
         return chain.from_iterable(_whole_answers(_tables(file, chunk_rows, bad_rows)) for file in files)
 
-    names, n_objects, n_rows, widths = _first_pass(walk(), bad_rows)
+    names = _names(walk())
+    n_objects, n_rows, widths = _counts(walk(), bad_rows, names)
     if n_rows == 0:
         raise ValueError(f"{', '.join(map(str, files))} is empty: there are no rows")
     width = max(widths)
@@ -144,30 +145,42 @@ def _tables(path: Path, chunk_rows: int, bad_rows: str) -> Iterator[Table]:
     return tables
 
 
-def _first_pass(tables: Iterator[Table], bad_rows: str) -> tuple[tuple[str, ...] | None, int, int, set[int]]:
-    """The names, the number of objects and of rows, and the widths of rows that occur."""
+def _names(tables: Iterator[Table]) -> tuple[str, ...] | None:
+    """The objects' names; None where they are numbered. Only all cells together tell which."""
     cells: set[str] = set()
     declared: dict[str, None] = {}
-    n_objects, n_rows, numbered = 0, 0, False
-    widths: set[int] = set()
+    numbers: dict[Path, set[str]] = {}
+    worded: set[Path] = set()
     for table in tables:
-        made = table.comparisons(bad_rows)
-        n_rows += len(made)
-        widths.add(made.shape[1])
         if table.names is not None:
             declared |= dict.fromkeys(table.names)
-        else:
+        elif len(table):
             found = table.object_cells()
             cells |= found
-            numbered |= not found
-        n_objects = max(n_objects, made.n_objects)
-    named = bool(declared) or not all(NUMBER.fullmatch(cell) for cell in cells)
-    if not named:
-        return None, n_objects, n_rows, widths
-    if numbered:
+            if found:
+                worded.add(table.path)
+            else:  # the lines of a .jsonl may be of numbers here and of names there
+                texts = table.object_cells(numbers=True) if table.path.suffix.lower() == ".jsonl" else set()
+                numbers[table.path] = numbers.get(table.path, set()) | texts
+    for path in worded & set(numbers):
+        cells |= numbers.pop(path)
+    if not declared and all(NUMBER.fullmatch(cell) for cell in cells):
+        return None
+    if numbers:
         raise ValueError("some files name their objects and others number them: they cannot be matched")
-    names = tuple(declared) + tuple(sorted(cells - set(declared)))
-    return names, len(names), n_rows, widths
+    return tuple(declared) + tuple(sorted(cells - set(declared)))
+
+
+def _counts(tables: Iterator[Table], bad_rows: str, names: tuple[str, ...] | None) -> tuple[int, int, set[int]]:
+    """The number of objects and of rows, and the widths of rows that occur; a bad row raises here."""
+    n_objects, n_rows = 0 if names is None else len(names), 0
+    widths: set[int] = set()
+    for table in tables:
+        made = table.comparisons(bad_rows, names)
+        n_rows += len(made)
+        widths.add(made.shape[1])
+        n_objects = max(n_objects, made.n_objects)
+    return n_objects, n_rows, widths
 
 
 def _whole_answers(tables: Iterator[Table]) -> Iterator[Table]:

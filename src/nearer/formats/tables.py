@@ -9,10 +9,11 @@ import numpy as np
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import (
-    RANKING_SEPARATOR,
+    NUMBER,
     Column,
     Layout,
     fields_of_columns,
+    object_texts,
     understand,
     understood_headers,
 )
@@ -59,43 +60,47 @@ class Table:
         """The rows from `start` up to `stop`."""
         columns = {name: column[start:stop] for name, column in self.columns.items()}
         lines = None if self.lines is None else self.lines[start:stop]
-        return replace(self, columns=columns, lines=lines, n_bad=0, first_row=self.first_row + start)
+        return replace(
+            self, columns=columns, lines=lines, n_bad=0 if start else self.n_bad, first_row=self.first_row + start
+        )
 
     def followed_by(self, other: "Table") -> "Table":
         """Put `other` after this one."""
-        columns: dict[str, Column] = {
-            name: [*column, *other.columns[name]]
-            if not isinstance(column, np.ndarray)
-            else np.concatenate([column, other.columns[name]])
-            for name, column in self.columns.items()
-        }
+        names = dict.fromkeys([*self.columns, *other.columns])
+        columns = {name: _joined(self._cells(name), other._cells(name)) for name in names}
         lines = None if self.lines is None or other.lines is None else [*self.lines, *other.lines]
         return replace(self, columns=columns, lines=lines, n_bad=self.n_bad + other.n_bad)
 
-    def object_cells(self) -> set[str]:
-        """The distinct texts that name an object; empty where objects are numbered by a column of numbers."""
-        layout = self.layout()
-        cells: set[str] = set()
-        for name in layout.objects:
-            column = self.columns[name]
-            if not (isinstance(column, np.ndarray) and column.dtype.kind in "iuf"):
-                cells.update(str(cell) for cell in column if cell is not None)
-        if layout.kind == "ranking" and len(layout.objects) == 2:
-            anchors = {str(cell) for cell in self.columns[layout.objects[0]]}
-            lists = {str(cell) for cell in self.columns[layout.objects[1]]}
-            cells = anchors.union(*(text.split(RANKING_SEPARATOR) for text in lists))
-        return {cell.strip() for cell in cells} - {""}
+    def _cells(self, name: str) -> Column:
+        return self.columns[name] if name in self.columns else [None] * len(self)
+
+    def object_cells(self, numbers: bool = False) -> set[str]:
+        """The distinct texts that name an object; see `object_texts`."""
+        return object_texts(self.layout(), self.columns, numbers)
+
+    def _names(self) -> list[str] | None:
+        texts = self.object_cells()
+        return None if all(NUMBER.fullmatch(text) for text in texts) else sorted(texts)
 
     def comparisons(self, bad_rows: str = "raise", names: Sequence[str] | None = None) -> Comparisons:
-        """What the table says; a bad row is named by its file and line."""
-        names = self.names if names is None else names
+        """What the table says; a bad row is named by its file and line.
+
+        With `names` that are not its own, numbers too are taken for names.
+        """
+        columns = self.columns
+        if names is None:
+            names = self.names
+        elif self.names is None:
+            columns = columns | {name: _listed(columns[name]) for name in self.layout().objects}
         line: Any = None
         try:
-            fields, line = fields_of_columns(self.layout(), self.columns, names, drop=bad_rows == "drop")
+            fields, line = fields_of_columns(self.layout(), columns, names, drop=bad_rows == "drop")
             n_objects = None if fields["names"] is not None else self.n_objects
             made = Comparisons(**fields, n_objects=n_objects, bad_rows=bad_rows)  # type: ignore[arg-type]
         except BadRowError as error:
             row = error.row if line is None else int(line[error.row])
+            if row:  # one check goes through all rows before the next does: look for an earlier bad row
+                self.part(0, row).comparisons(bad_rows, names or self._names())
             raise self.error(row, error.problem) from None
         except ValueError as error:
             if str(error).startswith(str(self.path)):
@@ -108,6 +113,17 @@ class Table:
         """The error that names a row by its place in the file."""
         where = f"row {self.first_row + row}" if self.lines is None else f"line {self.lines[row]}"
         return ValueError(f"{self.path}, {where} {problem}")
+
+
+def _joined(one: Column, two: Column) -> Column:
+    """The cells of both; as a list, whose type is found later, where they are of different kinds."""
+    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.dtype.kind == two.dtype.kind:
+        return np.concatenate([one, two])
+    return [*_listed(one), *_listed(two)]
+
+
+def _listed(cells: Column) -> Sequence[Any]:
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
 def headers_say_nothing(path: Path, headers: Sequence[str]) -> ValueError:

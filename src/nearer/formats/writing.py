@@ -54,5 +54,7 @@ def write(comparisons: Comparisons, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     suffix = suffix_of(path)
     comparisons = Comparisons.of(comparisons)
+    if any(name.endswith("\0") for name in comparisons.names or ()):
+        raise ValueError(f"a name that ends in a NUL character cannot be kept in {suffix}")
     with replacing(path) as aside:
         WRITERS[suffix](comparisons, aside, suffix)
