@@ -63,7 +63,7 @@ def test_lazy_svrg_is_algorithm_1(loss, columns, weighted, regularization, batch
     fast, _ = solve(solver, comparisons, loss, regularization)
     random = np.random.default_rng(5)
     size = 60 if batch_size == 1 else (60, batch_size)
-    picks = [random.integers(len(comparisons), size=size) for _ in range(2)]
+    picks = [random.integers(len(comparisons), size=size, dtype=np.int32) for _ in range(2)]
     ridge = 2 * regularization / N_OBJECTS
     slow = literal.svrg_sbb(loss, *given(comparisons), ridge, start(), picks, 0.01, 0.005)
     assert np.abs(start() - slow).max() > 0.01, "the test must move the points"
@@ -77,7 +77,8 @@ def test_quadruplets_may_share_objects(batch_size):
     solver = SVRG(epsilon=0.005, initial_step=0.01, inner_steps=60, batch_size=batch_size)
     fast, _ = solve(solver, comparisons, STE(), REGULARIZATION)
     random = np.random.default_rng(5)
-    picks = [random.integers(40, size=60 if batch_size == 1 else (60, batch_size)) for _ in range(2)]
+    size = 60 if batch_size == 1 else (60, batch_size)
+    picks = [random.integers(40, size=size, dtype=np.int32) for _ in range(2)]
     slow = literal.svrg_sbb(STE(), *given(comparisons), RIDGE, start(), picks, 0.01, 0.005)
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-10)
 
@@ -88,7 +89,7 @@ def test_debts_of_more_than_4096_steps_are_paid_exactly():
     fast, _ = solve(
         SVRG(epsilon=0.005, initial_step=1e-4, inner_steps=9000), comparisons, STE(), REGULARIZATION, 1
     )
-    picks = [np.random.default_rng(5).integers(3, size=9000)]
+    picks = [np.random.default_rng(5).integers(3, size=9000, dtype=np.int32)]
     slow = literal.svrg_sbb(STE(), *given(comparisons), RIDGE, start(), picks, 1e-4, 0.005)
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-10)
 
@@ -99,7 +100,7 @@ def test_sgd_is_the_literal_one(loss, columns):
     comparisons = some_comparisons(columns, weighted=True)
     fast, _ = solve(SGD(step=0.01, decay=0.5), comparisons, loss, REGULARIZATION)
     random = np.random.default_rng(5)
-    picks = [random.integers(len(comparisons), size=len(comparisons)) for _ in range(2)]
+    picks = [random.integers(len(comparisons), size=len(comparisons), dtype=np.int32) for _ in range(2)]
     slow = literal.sgd(loss, *given(comparisons), RIDGE, start(), picks, 0.01, 0.5)
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-10)
 

@@ -15,7 +15,7 @@ from nearer.comparisons import Comparisons
 from nearer.embedding import loops
 from nearer.jit import bind
 
-PICKS_AT_ONCE = 1 << 13
+PICKS_AT_ONCE = 1 << 14
 AHEAD = 6  # steps for which objects are fetched early
 CACHES = 1 << 20  # bytes of state above which that pays
 LOW = 4096  # the loops split a number of steps into high * 4096 + low
@@ -174,7 +174,8 @@ class Problem(AbstractContextManager):
         """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
         lay_out = self._bound(loops.gather)
         for start in range(first, last, PICKS_AT_ONCE):
-            picks = random.integers(self.n_rows, size=min(PICKS_AT_ONCE, last - start) * batch_size)
+            size = min(PICKS_AT_ONCE, last - start) * batch_size
+            picks = random.integers(self.n_rows, size=size, dtype=np.int32)  # many times faster than int64
             rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
             weights = np.empty(len(picks)) if self.weighted else self.weights
             lay_out(self.rows, self.weights, self.weighted, picks, rows, weights)
