@@ -23,8 +23,8 @@ people = {
 }
 
 # %%
-# Each loss with the regularisation that it finds by itself, except that answers without errors need none. Their map
-# can be made larger for ever at ever smaller gain, so we stop a little earlier than by default.
+# Each loss with the regularisation that it finds by itself, except that answers without errors need none. Their
+# map can be made larger for ever at ever smaller gain, so we stop a little earlier than by default.
 
 errors = {}
 for who, answers in people.items():
