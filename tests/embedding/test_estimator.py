@@ -349,6 +349,14 @@ def test_save_load_and_pickle(tmp_path):
         )
 
 
+def test_a_model_file_keeps_the_loss_that_was_fitted(tmp_path):
+    model = OrdinalEmbedding(random_state=0).fit(NOISY).set_params(loss="ckl")
+    model.save(tmp_path / "map.nearer")
+    again = load_model(tmp_path / "map.nearer")
+    np.testing.assert_array_equal(again.predict_proba(NOISY), model.predict_proba(NOISY))
+    assert again.loss == "ckl"
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [

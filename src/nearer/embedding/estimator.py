@@ -29,7 +29,7 @@ from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
 from nearer.embedding.start import centred, own_random, principal, random_points, sampled
-from nearer.losses import as_loss, ignorance
+from nearer.losses import LOSSES, as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 
@@ -120,7 +120,12 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
     """
 
     _learned_arrays = ("embedding_", "energy_")
-    _learned_values = ("names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
+
+    @property
+    def _learned_values(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What a model file keeps beside arrays: the settled loss too, unless it is the user's own."""
+        values = ("names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
+        return values if "loss_" in vars(self) and type(self.loss_) not in LOSSES.values() else (*values, "loss_")
 
     def __init__(
         self,
@@ -296,7 +301,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
     def _loaded(self) -> None:
         """Settle what a model file does not hold, and refuse what does not fit together."""
-        self.loss_ = as_loss(self.loss, self.n_components)
+        if not hasattr(self, "loss_"):
+            self.loss_ = as_loss(self.loss, self.n_components)
         if self.embedding_.ndim != 2 or self.embedding_.shape[1] != self.n_components:
             raise ValueError(f"points of shape {self.embedding_.shape} in {self.n_components} dimensions")
         if self.energy_.shape != (len(self.embedding_),):

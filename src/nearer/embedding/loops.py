@@ -4,8 +4,10 @@ Each is plain Python that :func:`nearer.jit.bind` compiles for a loss; ``value``
 Rows come as (a, b, c) or (i, j, l, k); ``first`` and ``second`` columns are the near pair, and the far pair is
 (rows[:, 0], rows[:, 2]) or (rows[:, 2], rows[:, 3]). Weights are read as ``weights[p * weighted]``: one entry
 and ``weighted = 0`` where all weigh the same. Indices are cast to unsigned so that no loop handles negative ones.
-Stochastic loops take their rows in the order of the steps: :func:`gather` lays them out first, because a run of
-independent reads is many times faster than one at a time in the middle of the arithmetic.
+Distances and debts are written out in each loop: a helper that is handed arrays costs reference counting, which
+made a step two to three times slower. Stochastic loops take their rows in the order of the steps: :func:`gather`
+lays them out first, because a run of independent reads is many times faster than one at a time in the middle of
+the arithmetic.
 """
 
 # ruff: noqa: F821
