@@ -24,7 +24,7 @@ ANSWERS, ERRORS, HELD_OUT, SEED = 8000, 0.05, 0.1, 0
 WRONG, BEST = percent(ERRORS, digits=0), percent(1 - ERRORS, digits=0)
 
 
-@command("nearer demo", "nearer demo --folder /tmp/europe")
+@command("nearer demo", "nearer demo --folder europe")
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to leave the files; made if it is not there.")] = Path(),
 ) -> None:
