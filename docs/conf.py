@@ -36,6 +36,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 sphinx_gallery_conf = {
+    "capture_repr": (),  # printed output only, no addresses of objects
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "download_all_examples": False,

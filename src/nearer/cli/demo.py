@@ -5,6 +5,8 @@ to say how good the map is, and to turn it so that north is up.
 """
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +64,11 @@ def demo(
     print(f"\nIn {folder.resolve()}:")
     for name, what in [*pictures, ("europe.csv", "the answers"), ("europe.nearer", "the learned model")]:
         print(f"  {name:<14} {what}")
-    print(f"\nNext, try:  nearer neighbors {shlex.quote(str(folder / 'europe.nearer'))} Vienna")
+    # `make demo` leaves the command in an environment below this folder that is not active.
+    command_file = Path(sys.executable).with_name("nearer")
+    below = command_file.is_relative_to(Path.cwd()) and not shutil.which("nearer")
+    here = shlex.quote(str(command_file.relative_to(Path.cwd()))) if below else "nearer"
+    print(f"\nNext, try:  {here} neighbors {shlex.quote(str(folder / 'europe.nearer'))} Vienna")
 
 
 def _answers(cities: "Europe") -> "Comparisons":

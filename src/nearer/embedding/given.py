@@ -93,6 +93,16 @@ def n_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a finite number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def is_count(value: Any) -> bool:
+    """Whether a parameter is a positive whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
+
+
 def check_parameters(model: Any, n_objects: int) -> None:
     """Raise a ValueError that names the first parameter that cannot be, what it may be, and what it is."""
 
@@ -100,26 +110,20 @@ def check_parameters(model: Any, n_objects: int) -> None:
         if not good:
             raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")
 
-    def is_count(value: Any, least: int) -> bool:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
-
-    def is_number(value: Any) -> bool:
-        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-    check("n_components", is_count(model.n_components, 1), "a positive integer")
+    check("n_components", is_count(model.n_components), "a positive integer")
     if model.n_components >= n_objects:
         raise ValueError(
             f"n_components={model.n_components} dimensions are too many for {n_objects} objects: "
             f"at most {n_objects - 1} make sense"
         )
     ridge = model.regularization
-    good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and 0 <= ridge < np.inf
+    good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and ridge >= 0
     check("regularization", good, "'auto' or a number >= 0")
-    check("max_epochs", is_count(model.max_epochs, 1), "a positive integer")
+    check("max_epochs", is_count(model.max_epochs), "a positive integer")
     check("tol", is_number(model.tol) and model.tol >= 0, "a number >= 0")
     fraction = model.validation_fraction
     check("validation_fraction", is_number(fraction) and 0 < fraction < 1, "a number between 0 and 1")
-    check("n_init", is_count(model.n_init, 1), "a positive integer")
+    check("n_init", is_count(model.n_init), "a positive integer")
     check("dtype", model.dtype in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'")
     check("callback", model.callback is None or callable(model.callback), "None or a function of a record")
     n_threads(model.n_jobs)

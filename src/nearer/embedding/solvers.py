@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
+from nearer.embedding.given import is_count, is_number
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
 
@@ -90,7 +91,9 @@ class SVRG(BaseEstimator):
             if self.output == "random" and problem.random.integers(epoch) == 0:
                 drawn = middle
             if self.step == "sbb":
-                step_size = self._sbb(end - points, end_gradient - gradient, steps, step_size)
+                step_size = (
+                    sbb_step(end - points, end_gradient - gradient, self.epsilon, steps * step_size) / steps
+                )
             if self._guarded:
                 step_size = max(step_size, least)
             points, value, gradient = end, end_value, end_gradient
@@ -99,16 +102,6 @@ class SVRG(BaseEstimator):
     @property
     def _guarded(self) -> bool:
         return self.step == "sbb" and self.epsilon is None
-
-    def _sbb(self, moved: np.ndarray, turned: np.ndarray, steps: int, otherwise: float) -> float:
-        """Return the stabilised Barzilai-Borwein step size, formula (8)."""
-        square = float(np.vdot(moved, moved))
-        bend = abs(float(np.vdot(moved, turned)))
-        if self.epsilon is None:
-            stabiliser = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
-        else:
-            stabiliser = self.epsilon * square
-        return square / (bend + stabiliser) / steps if bend + stabiliser > 0 else otherwise
 
     def _first_step(self, problem: Problem, points: np.ndarray, gradient: np.ndarray, steps: int) -> float:
         if not isinstance(self.step, str):
@@ -126,9 +119,7 @@ class SVRG(BaseEstimator):
             raise ValueError(f"SVRG's output must be 'last' or 'random'; got {self.output!r}")
         for name in ("batch_size", "inner_steps"):
             given = getattr(self, name)
-            if not (given is None and name == "inner_steps") and not (
-                isinstance(given, int | np.integer) and given > 0
-            ):
+            if not (is_count(given) or (given is None and name == "inner_steps")):
                 raise ValueError(f"SVRG's {name} must be a positive integer; got {given!r}")
         if self.initial_step is not None and not (is_number(self.initial_step) and self.initial_step > 0):
             raise ValueError(f"SVRG's initial_step must be None or a positive number; got {self.initial_step!r}")
@@ -231,7 +222,7 @@ class LBFGS(BaseEstimator):
 
     def solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         """Lower the problem from the points until the monitor has seen enough."""
-        if not (isinstance(self.memory, int | np.integer) and self.memory > 0):
+        if not is_count(self.memory):
             raise ValueError(f"LBFGS's memory must be a positive integer; got {self.memory!r}")
         shape, dtype = points.shape, points.dtype
         calls = 0
@@ -264,11 +255,6 @@ class LBFGS(BaseEstimator):
         return ended.x.reshape(shape).astype(dtype)
 
 
-def is_number(thing: Any) -> bool:
-    """Whether a parameter is a finite number."""
-    return isinstance(thing, int | float | np.number) and not isinstance(thing, bool) and bool(np.isfinite(thing))
-
-
 def probed_step(problem: Problem, points: np.ndarray, gradient: np.ndarray) -> float:
     """Return a step for a whole epoch: one over the curvature along the gradient, with the relative term."""
     slope, size = float(np.linalg.norm(gradient)), float(np.linalg.norm(points))
@@ -276,9 +262,17 @@ def probed_step(problem: Problem, points: np.ndarray, gradient: np.ndarray) -> f
         return 1.0
     moved = -gradient * points.dtype.type(PROBE * max(size, 1e-3) / slope)
     turned = problem.value_and_gradient(points + moved)[1] - gradient
+    return sbb_step(moved, turned, None, otherwise=1.0)
+
+
+def sbb_step(moved: np.ndarray, turned: np.ndarray, epsilon: float | None, otherwise: float) -> float:
+    """Return the stabilised Barzilai-Borwein step of formula (8), for a whole epoch: without its 1/m."""
     square, bend = float(np.vdot(moved, moved)), abs(float(np.vdot(moved, turned)))
-    stabiliser = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
-    return square / (bend + stabiliser) if bend + stabiliser > 0 else 1.0
+    if epsilon is None:
+        stabiliser = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
+    else:
+        stabiliser = epsilon * square
+    return square / (bend + stabiliser) if bend + stabiliser > 0 else otherwise
 
 
 SOLVERS: dict[str, Any] = {
