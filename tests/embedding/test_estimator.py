@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
+from nearer.comparisons.randomness import own_random
 from nearer.embedding import SGD, SVRG, Batch
-from nearer.embedding.start import own_random
 from nearer.losses import STE, TSTE, ops
 from nearer.metrics import procrustes
 from nearer.simulate import all_triplets, comparisons_from_points

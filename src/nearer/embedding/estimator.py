@@ -15,23 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import TransformerTags
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.given import as_comparisons, asked_about, renumbered, with_weight
+from nearer.comparisons.randomness import own_random
 from nearer.embedding.fitted import FittedMap
-from nearer.embedding.given import (
-    as_comparisons,
-    asked_about,
-    check_parameters,
-    n_threads,
-    renumbered,
-    with_weight,
-)
 from nearer.embedding.monitor import Monitor, progress
+from nearer.embedding.parameters import check_parameters
 from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
-from nearer.embedding.start import centred, own_random, principal, random_points, sampled
+from nearer.embedding.start import centred, principal, random_points, sampled
 from nearer.losses import LOSSES, as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
+from nearer.parameters import n_threads
 
 EXTRA_DIMENSIONS = 3  # room to spare while the map unfolds
 UNFOLDING_EPOCHS, UNFOLDING_TOL = 15, 5e-4

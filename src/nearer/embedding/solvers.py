@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
-from nearer.embedding.given import is_count, is_number
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
+from nearer.parameters import is_count, is_number
 
 RELATIVE = 0.1  # the relative term of our step size: |<dX, dg>| + RELATIVE * |dX| |dg|
 PROBE = 1e-3  # length of the first probe, relative to the points

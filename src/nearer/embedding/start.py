@@ -4,21 +4,11 @@ From a small start the first steps unfold the map along its main axes. In a spac
 around each other instead of getting stuck, and the leading principal axes then make a good start in fewer.
 """
 
-from typing import Any
-
 import numpy as np
 
-from nearer.comparisons import Comparisons, generator
+from nearer.comparisons import Comparisons
 
 SPREAD = 0.1  # standard deviation of a coordinate at the start: small against the margins of all losses
-
-
-def own_random(random_state: Any) -> np.random.Generator:
-    """Return a generator that shares no numbers with one that a user makes from the same seed.
-
-    Points simulated with seed 0 and a map fitted with seed 0 would otherwise start at the very points to be found.
-    """
-    return generator(random_state).spawn(1)[0]
 
 
 def random_points(n_objects: int, n_components: int, dtype: str, random: np.random.Generator) -> np.ndarray:

@@ -23,7 +23,16 @@ class LossLike(Protocol):
 
 
 class Loss(BaseEstimator):
-    """Base of the losses of the house: parameters by name, as in scikit-learn."""
+    """Base of the losses of the house: parameters by name, as in scikit-learn.
+
+    Attributes
+    ----------
+    convex : bool
+        Whether the value is convex in (near, far), and so in a kernel, whose squared distances are
+        linear. Only then can an optimum over kernels be proved to be one. A loss of your own says so likewise.
+    """
+
+    convex = False
 
     def for_dimensions(self, n_components: int) -> Self:
         """Return the loss as it is used in that many dimensions."""

@@ -26,6 +26,8 @@ class GNMDS(Loss):
     0.5
     """
 
+    convex = True
+
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
 

@@ -19,6 +19,8 @@ class STE(Loss):
     0.5
     """
 
+    convex = True
+
     def value(self, near: Any, far: Any) -> Any:
         """Return the negative logarithm of the probability, without overflow."""
         short = near - far

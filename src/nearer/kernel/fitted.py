@@ -1,0 +1,104 @@
+"""What a fitted kernel says: distances, which answer questions, a map of few dimensions, and nearest objects.
+
+A kernel K is a table of inner products, so d²(i, j) = K_ii + K_jj - 2 K_ij, and K = XXᵀ has points X.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.answering import AnswersQuestions
+from nearer.comparisons.given import as_comparisons, object_numbers, renumbered
+from nearer.comparisons.rows import blocks
+from nearer.parameters import is_count
+
+BLOCK = 1 << 18  # questions looked at together
+
+
+def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared distances of the near and of the far pair of each row.
+
+    Examples
+    --------
+    >>> kernel_distances(np.diag([1.0, 2.0, 3.0]), np.array([[0, 1, 2]]))
+    (array([3.]), array([4.]))
+    """
+    diagonal, second = kernel.diagonal(), 0 if rows.shape[1] == 3 else 2
+
+    def squared(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return diagonal[i] + diagonal[j] - 2.0 * kernel[i, j]
+
+    return squared(rows[:, 0], rows[:, 1]), squared(rows[:, second], rows[:, -1])
+
+
+class FittedKernel(AnswersQuestions):
+    """The methods of an estimator that has ``kernel_``, a loss ``loss_`` and ``names_`` or None."""
+
+    kernel_: np.ndarray
+    names_: tuple[str, ...] | None
+
+    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances; an object never met is at the origin of the space."""
+        check_is_fitted(self, "kernel_")
+        asked = as_comparisons(questions)
+        kernel, n_known = self.kernel_, len(self.kernel_)
+        rows = renumbered(asked, self.names_, n_known)
+        if rows.size and int(rows.max()) == n_known:
+            kernel = np.pad(kernel, (0, 1))
+        parts = [kernel_distances(kernel, rows[block]) for block in blocks(len(rows), BLOCK)]
+        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
+        return np.concatenate(near), np.concatenate(far)
+
+    def embedding(self, n_components: int = 2) -> np.ndarray:
+        """Return points whose inner products come nearest to the kernel's, centred: a map of it.
+
+        Parameters
+        ----------
+        n_components : int, default=2
+            Dimensions of the map; they are the widest of the kernel's.
+
+        Returns
+        -------
+        array of shape (n_objects, n_components)
+        """
+        check_is_fitted(self, "kernel_")
+        n = len(self.kernel_)
+        if not is_count(n_components) or n_components > n:
+            raise ValueError(f"n_components must be a whole number from 1 to {n}; got {n_components!r}")
+        means = self.kernel_.mean(axis=0)
+        centred = self.kernel_ - means - means[:, None] + means.mean()
+        values, vectors = eigh(centred, subset_by_index=[n - n_components, n - 1])
+        points = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+        # Signs of eigenvectors are arbitrary: the largest entry of each axis is made positive.
+        largest = points[np.argmax(np.abs(points), axis=0), np.arange(n_components)]
+        return points * np.where(largest < 0, -1.0, 1.0)
+
+    def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest other objects of each of some objects, nearest first.
+
+        Parameters
+        ----------
+        objects : sequence of int or str
+            Numbers or names of objects of the kernel.
+        k : int, default=5
+            How many to return for each.
+
+        Returns
+        -------
+        numbers : array of shape (len(objects), k)
+            Which objects are nearest; ``names_`` has their names.
+        distances : array of shape (len(objects), k)
+            How far they are.
+        """
+        check_is_fitted(self, "kernel_")
+        n = len(self.kernel_)
+        if not is_count(k) or k >= n:
+            raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
+        wanted = object_numbers(objects, self.names_, n)
+        diagonal = self.kernel_.diagonal()
+        squared = np.maximum(diagonal + diagonal[wanted, None] - 2.0 * self.kernel_[wanted], 0.0)
+        squared[np.arange(len(wanted)), wanted] = np.inf
+        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
+        return order, np.sqrt(np.take_along_axis(squared, order, axis=1))
