@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Comparisons": "nearer.comparisons",
+    "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
     "load_model": "nearer.models",
     "read": "nearer.formats",
@@ -18,12 +19,13 @@ _HOME = {
     "write": "nearer.formats",
 }
 
-__all__ = ["Comparisons", "OrdinalEmbedding", "__version__", "load_model", "read", "scan", "write"]
+__all__ = ["Comparisons", "OnlineKernel", "OrdinalEmbedding", "__version__", "load_model", "read", "scan", "write"]
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.embedding import OrdinalEmbedding
     from nearer.formats import read, scan, write
+    from nearer.kernel import OnlineKernel
     from nearer.models import load_model
 
 

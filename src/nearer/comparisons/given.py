@@ -67,6 +67,24 @@ def renumbered(comparisons: Comparisons, names: tuple[str, ...] | None, n_known:
     return np.minimum(rows, n_known)
 
 
+def joined(
+    comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int
+) -> tuple[np.ndarray, tuple[str, ...] | None, int]:
+    """Return the rows in the numbers of a model that grows, its names and how many objects it then has.
+
+    Objects are matched by name where there are names, and new names come after the known ones.
+    """
+    if names is not None and comparisons.names is None:
+        raise ValueError(
+            "the model's objects have names, these comparisons' have none: it is not known which is which"
+        )
+    if names is None:
+        return renumbered(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
+    known = set(names)
+    names = (*names, *(name for name in comparisons.names or () if name not in known))
+    return renumbered(comparisons, names, len(names)), names, len(names)
+
+
 def object_numbers(objects: Any, names: tuple[str, ...] | None, n_objects: int) -> np.ndarray:
     """Return the numbers of objects given by name or number."""
     wanted = np.asarray(objects)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import TransformerTags
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.given import as_comparisons, asked_about, renumbered, with_weight
+from nearer.comparisons.given import as_comparisons, asked_about, joined, with_weight
 from nearer.comparisons.randomness import own_random
 from nearer.embedding.fitted import FittedMap
 from nearer.embedding.monitor import Monitor, progress
@@ -24,7 +24,7 @@ from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
 from nearer.embedding.start import centred, principal, random_points, sampled
-from nearer.losses import LOSSES, as_loss, ignorance
+from nearer.losses import as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.parameters import n_threads
@@ -117,11 +117,7 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
     _learned_arrays = ("embedding_", "energy_")
 
-    @property
-    def _learned_values(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What a model file keeps beside arrays: the settled loss too, unless it is the user's own."""
-        values = ("names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
-        return values if "loss_" in vars(self) and type(self.loss_) not in LOSSES.values() else (*values, "loss_")
+    _learned_values = ("loss_", "names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
 
     def __init__(
         self,
@@ -268,16 +264,7 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
     def _widened(self, given: Comparisons, random: np.random.Generator) -> Comparisons:
         """Make room for objects not met before; return the comparisons in the numbers of the map."""
-        names = self.names_
-        if names is not None and given.names is None:
-            raise ValueError(
-                "the map's objects have names, these comparisons' have none: it is not known which is which"
-            )
-        if names is not None:
-            known = set(names)
-            names = (*names, *(name for name in given.names or () if name not in known))
-        rows = renumbered(given, names, len(names) if names is not None else given.n_objects)
-        n_objects = max(len(self.embedding_), given.n_objects if names is None else len(names))
+        rows, names, n_objects = joined(given, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
             places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)

@@ -1,3 +1,5 @@
 """A positive semidefinite kernel from answers alone: online (ERKLE), or as the optimum of a convex program."""
 
-__all__: list[str] = []
+from nearer.kernel.online import OnlineKernel
+
+__all__ = ["OnlineKernel"]

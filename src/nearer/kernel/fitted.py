@@ -33,6 +33,29 @@ def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, 
     return squared(rows[:, 0], rows[:, 1]), squared(rows[:, second], rows[:, -1])
 
 
+def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> None:
+    """Raise a ValueError for what is no kernel of named objects: not square, symmetric and positive semidefinite.
+
+    Examples
+    --------
+    >>> check_kernel(np.array([[1.0, 2.0], [2.0, 1.0]]), None)
+    Traceback (most recent call last):
+    ValueError: the kernel is not positive semidefinite: its smallest eigenvalue is -1
+    """
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
+        raise ValueError(f"a kernel is a square table; got shape {kernel.shape}")
+    if not np.isfinite(kernel).all():
+        raise ValueError("the kernel holds NaN or infinity")
+    largest = float(np.abs(kernel).max(initial=0.0))
+    if not np.allclose(kernel, kernel.T, rtol=0.0, atol=1e-10 * largest):
+        raise ValueError("the kernel is not symmetric")
+    lowest = float(eigh(kernel, eigvals_only=True, subset_by_index=[0, 0])[0]) if len(kernel) else 0.0
+    if lowest < -1e-8 * float(kernel.trace()):
+        raise ValueError(f"the kernel is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}")
+    if names is not None and len(names) != len(kernel):
+        raise ValueError(f"{len(names)} names of {len(kernel)} objects")
+
+
 class FittedKernel(AnswersQuestions):
     """The methods of an estimator that has ``kernel_``, a loss ``loss_`` and ``names_`` or None."""
 

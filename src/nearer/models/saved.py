@@ -6,9 +6,9 @@ compressed, so a small file cannot claim a large array. How single values become
 `nearer.models.values`.
 
 The protocol with an estimator is two tuples: ``_learned_arrays`` names the attributes that hold arrays (or
-None), ``_learned_values`` those that JSON can hold. It may have ``_loaded()``, called after reading, to
-derive further attributes and to raise ValueError when what was read does not fit together. Constructor
-parameters come from ``get_params(deep=False)``.
+None), ``_learned_values`` those that JSON can hold; a ``loss_`` of the user's own is left out. It may have
+``_loaded()``, called after reading, to derive further attributes and to raise ValueError when what was read
+does not fit together. Constructor parameters come from ``get_params(deep=False)``.
 """
 
 import io
@@ -25,12 +25,12 @@ import numpy as np
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.models.values import Custom, decode, encode
+from nearer.models.values import Custom, decode, encode, home_of
 
 __all__ = ["FORMAT", "MODELS", "SavedModel", "load_model", "save_model"]
 
 FORMAT = 1
-MODELS = {"OrdinalEmbedding": "nearer.embedding"}
+MODELS = {"OnlineKernel": "nearer.kernel", "OrdinalEmbedding": "nearer.embedding"}
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes
 
@@ -118,7 +118,7 @@ def _record(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray
         params[key] = encode(value, f"params.{key}", arrays)
     values: dict[str, Any] = {}
     for key in model._learned_values:
-        if hasattr(model, key):
+        if hasattr(model, key) and not (key == "loss_" and home_of(type(model.loss_)) is None):
             values[key] = encode(getattr(model, key), key, arrays, custom=False)
     for key in model._learned_arrays:
         value = getattr(model, key, None)

@@ -56,14 +56,23 @@ def encode(value: Any, where: str, arrays: dict[str, np.ndarray], *, custom: boo
     return _encode_part(value, where, arrays, custom)
 
 
+def home_of(kind: type) -> str | None:
+    """Return the module of `PARTS` that a class of the house is read from; None for a class of the user's own."""
+    if kind.__module__.startswith("nearer."):
+        for module in PARTS:
+            if getattr(import_module(module), kind.__name__, None) is kind:
+                return module
+    return None
+
+
 def _encode_part(value: Any, where: str, arrays: dict[str, np.ndarray], custom: bool) -> Any:
     kind = type(value)
-    for module in PARTS:
-        if kind.__module__.startswith("nearer.") and getattr(import_module(module), kind.__name__, None) is kind:
-            params = {
-                key: encode(item, f"{where}.{key}", arrays) for key, item in value.get_params(deep=False).items()
-            }
-            return {"part": kind.__name__, "module": module, "params": params}
+    module = home_of(kind)
+    if module is not None:
+        params = {
+            key: encode(item, f"{where}.{key}", arrays) for key, item in value.get_params(deep=False).items()
+        }
+        return {"part": kind.__name__, "module": module, "params": params}
     if not custom:
         raise TypeError(f"{where}: a model file cannot hold a {kind.__qualname__}")
     named = value if hasattr(value, "__qualname__") else kind  # a function or class has a name of its own

@@ -1,0 +1,220 @@
+"""ERKLE's projection for many objects, where an eigenproblem a step would be all the cost.
+
+Beside K lives the inverse M = (K + εI)⁻¹, kept up to date by rank-one terms. K⁺ = K + ω p pᵀ is semidefinite, so
+the eigenvector of the one negative eigenvalue μ of K⁺ - ω u uᵀ is (K⁺ - μI)⁻¹u, and it lies in the Krylov space of
+u and M. There Lanczos' method needs some ten products, whatever n is: apart from μ's place, the spectrum of M lies
+in (0, 1/ε]. It converges fastest for ε near |μ|, so ε follows the usual |μ|. Each eigenvector is held against K
+itself by one more product; when it fails (the inverse has drifted, or ε is far off), the inverse is made anew.
+"""
+
+import numpy as np
+from scipy.linalg import eigh, lapack
+
+from nearer.jit import bind
+from nearer.kernel import loops
+from nearer.kernel.directions import Direction
+from nearer.kernel.stepped import Skipping
+from nearer.kernel.symmetric import UpdatedMatrix
+
+FLOOR = 1e-10  # eigenvalues above -FLOOR * trace count as zero
+RESIDUAL = 1e-11  # an eigenvector is good enough when its residual is below RESIDUAL * trace
+MOST_PRODUCTS = 60
+FIRST_SHIFT = 1 / 15  # of the step that first needs an inverse: a typical |μ|
+MEMORY = 0.03  # how fast the usual |μ| follows the last one
+USUAL_PRODUCTS, SURPLUS = 10, 200  # a new inverse costs about as much as this many products
+NEAR = 2.0  # shifts within this factor of the usual |μ| are left alone
+
+
+class LargeKernel:
+    """A kernel of many objects that takes steps.
+
+    Parameters
+    ----------
+    kernel : array of shape (n, n)
+        A positive semidefinite matrix; it becomes the kernel's own.
+    skipping : Skipping
+        With a lower bound of its eigenvalues.
+    usual : float, default=0
+        The usual size of the negative eigenvalues, where it is known.
+
+    Attributes
+    ----------
+    products : list of int
+        Products with an n × n matrix that the eigenproblems took, one number each.
+    """
+
+    def __init__(self, kernel: np.ndarray, skipping: Skipping, usual: float = 0.0) -> None:
+        self.skipping = skipping
+        self.usual = usual
+        self.products: list[int] = []
+        self._matrix = UpdatedMatrix(kernel)
+        self._trace = self._matrix.trace()
+        self._inverse: UpdatedMatrix | None = None
+        self._shift = 0.0
+        self._surplus = 0
+        self._lanczos = Lanczos(len(kernel))
+
+    def at(self, objects: list[int]) -> np.ndarray:
+        """Return the small matrix of these rows and columns."""
+        return self._matrix.at(objects)
+
+    def full(self) -> np.ndarray:
+        """Return a copy of the kernel."""
+        return self._matrix.full()
+
+    def settle(self) -> None:
+        """Come to the state of a kernel that was just made from ``full()``."""
+        self._matrix.settle()
+        self._trace = self._matrix.trace()
+        self._inverse, self._surplus = None, 0
+
+    def step(self, objects: list[int], direction: Direction, length: float) -> None:
+        """Take a step of that length and project."""
+        fall, up, down = direction.spread * length, direction.up, direction.down
+        bound = max(0.0, self.skipping.bound)
+        skip = self.skipping.may_skip(fall)
+        if self._inverse is not None:
+            moved = self._inverse.combination(objects, up)
+            self._inverse.add(moved, -fall / (1.0 + fall * (up @ moved[objects])))
+        self._matrix.add_at(objects, fall * np.outer(up, up))
+        eigenvalue, vector = 0.0, None
+        if not skip:
+            eigenvalue, vector = self._negative(objects, down, fall, bound)
+            self.skipping.bound = 0.0
+        if self._inverse is not None:
+            self._lower(self._inverse, objects, down, fall, eigenvalue, vector)
+        if vector is not None:  # first, so that an interruption leaves a kernel too large, not one with a hole
+            self._matrix.add(vector, -eigenvalue)
+            self._trace -= eigenvalue
+        self._matrix.add_at(objects, -fall * np.outer(down, down))
+        if vector is not None:
+            self._follow(-eigenvalue)
+
+    def _negative(
+        self, objects: list[int], down: np.ndarray, fall: float, bound: float
+    ) -> tuple[float, np.ndarray | None]:
+        """Return the negative eigenpair of the matrix less fall * down downᵀ; 0 and None if there is none."""
+        self.products.append(0)
+        if self._inverse is None:
+            self.usual = self.usual or fall * FIRST_SHIFT
+            self._invert(self.usual)
+        for _ in range(2):
+            assert self._inverse is not None
+            found = self._lanczos.run(self._inverse, objects, down, fall, self._shift, self._trace, bound)
+            known, eigenvalue, vector = found
+            self.products[-1] += self._lanczos.size - 1
+            if known == loops.POSITIVE:
+                return 0.0, None
+            if known == loops.NEGATIVE:
+                residual = self._matrix.product(vector) - eigenvalue * vector
+                residual[objects] -= fall * (down @ vector[objects]) * down
+                self.products[-1] += 1
+                if np.linalg.norm(residual) <= 10 * RESIDUAL * self._trace:
+                    return eigenvalue, vector
+            self._invert(max(-eigenvalue, self.usual / 100))
+        matrix = self._matrix.settle().copy(order="F")
+        matrix[np.ix_(objects, objects)] -= fall * np.outer(down, down)
+        values, vectors = eigh(matrix, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
+        lowest = float(values[0])
+        return (lowest, vectors[:, 0]) if lowest < 0.0 else (0.0, None)
+
+    def _lower(
+        self,
+        inverse: UpdatedMatrix,
+        objects: list[int],
+        down: np.ndarray,
+        fall: float,
+        eigenvalue: float,
+        vector: np.ndarray | None,
+    ) -> None:
+        """Take fall * down downᵀ from the matrix that is inverted, and the projection if there is one, at once.
+
+        One after the other would pass through a matrix that can be all but singular.
+        """
+        moved = inverse.combination(objects, down)
+        if vector is None:
+            inverse.add(moved, fall / (1.0 - fall * (down @ moved[objects])))
+            return
+        turned = inverse.product(vector)
+        self.products[-1] += 1
+        both = down @ turned[objects]
+        core = np.array([[down @ moved[objects] - 1.0 / fall, both], [both, vector @ turned - 1.0 / eigenvalue]])
+        values, axes = np.linalg.eigh(np.linalg.inv(core))
+        for value, axis in zip(values, axes.T, strict=True):
+            inverse.add(axis[0] * moved + axis[1] * turned, -value)
+
+    def _follow(self, size: float) -> None:
+        """Note the size of a negative eigenvalue; make the inverse anew where another shift would pay."""
+        self.usual *= min(max(size / self.usual, 0.1), 10.0) ** MEMORY
+        self._surplus += max(0, self.products[-1] - USUAL_PRODUCTS)
+        off = self.usual / self._shift
+        if self._surplus > SURPLUS and not 1.0 / NEAR < off < NEAR:
+            self._inverse = None
+
+    def _invert(self, shift: float) -> None:
+        """Make the inverse anew, by Cholesky's factors and in place."""
+        self._inverse = None  # room for the new one
+        base = self._matrix.settle().copy(order="F")
+        base[np.diag_indices_from(base)] += shift
+        factor, _ = lapack.dpotrf(base, lower=1, overwrite_a=1)
+        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        if failed:
+            raise np.linalg.LinAlgError("the kernel is no longer positive semidefinite")
+        self._inverse, self._shift, self._surplus = UpdatedMatrix(inverse), shift, 0
+
+
+class Lanczos:
+    """Lanczos' method on the inverse, with room for its vectors.
+
+    Parameters
+    ----------
+    n : int
+        Objects.
+
+    Attributes
+    ----------
+    size : int
+        Vectors of the last run; all but the first took a product.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.size = 0
+        self._vectors = np.empty((n, MOST_PRODUCTS + 1), order="F")
+        self._secular = bind(loops.secular)
+
+    def run(
+        self,
+        inverse: UpdatedMatrix,
+        objects: list[int],
+        down: np.ndarray,
+        fall: float,
+        shift: float,
+        trace: float,
+        bound: float,
+    ) -> tuple[int, float, np.ndarray]:
+        """Return whether a negative eigenvalue is known to be there or not, which, and its eigenvector."""
+        basis = self._vectors
+        alpha, beta, c = np.zeros((3, MOST_PRODUCTS))
+        basis[:, 0] = 0.0
+        basis[objects, 0] = down
+        for size in range(1, MOST_PRODUCTS + 1):
+            last, before = basis[:, size - 1], basis[:, :size]
+            following = inverse.combination(objects, down) if size == 1 else inverse.product(last)
+            overlap = following @ before
+            following -= before @ overlap
+            following -= before @ (following @ before)
+            alpha[size - 1], beta[size - 1] = overlap[-1], np.sqrt(following @ following)
+            known, eigenvalue, residual = self._secular(alpha, beta, size, fall, shift, FLOOR * trace, bound, c)
+            basis[:, size] = following / (beta[size - 1] or 1.0)
+            if known == loops.POSITIVE or (known == loops.NEGATIVE and residual <= RESIDUAL * trace):
+                break
+        else:
+            known = loops.UNDECIDED
+        self.size = size
+        # The vector is T c, T with its last row, the one that leads out of the space.
+        weights = np.zeros(size + 1)
+        weights[:size] = alpha[:size] * c[:size]
+        weights[: size - 1] += beta[: size - 1] * c[1:size]
+        weights[1:] += beta[:size] * c[:size]
+        vector = basis[:, : size + 1] @ weights
+        return known, eigenvalue, vector / np.linalg.norm(vector)

@@ -1,0 +1,342 @@
+"""OnlineKernel: a kernel that learns one answer at a time, as a scikit-learn estimator.
+
+ERKLE of Heim, Berger, Seversky and Hauskrecht (2015). The estimator validates and keeps the learned attributes;
+the algorithm is in :mod:`nearer.kernel.erkle`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.given import as_comparisons, joined, with_weight
+from nearer.comparisons.randomness import own_random
+from nearer.kernel.erkle import Erkle, Rules
+from nearer.kernel.fitted import FittedKernel, check_kernel
+from nearer.kernel.lengths import PASSIVE_AGGRESSIVE, check_steps, length_of_step
+from nearer.kernel.remembered import Remembered
+from nearer.kernel.stepped import Skipping
+from nearer.losses import as_loss
+from nearer.models import SavedModel
+from nearer.parameters import check, is_count, is_number
+
+
+class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
+    """A positive semidefinite kernel that is up to date after every answer.
+
+    Starts at the identity, which holds no opinion, and moves as little as each answer asks for. A step takes a
+    fraction of a millisecond at a hundred objects and a few milliseconds at a thousand.
+
+    Parameters
+    ----------
+    loss : {"gnmds", "ste", "ckl", "tste", "soe"} or object, default="gnmds"
+        Says how far a step of fixed length goes for an answer (not at all for one that is met well), and the
+        probability of an answer. Passive-aggressive steps use its probability only.
+    step : "passive-aggressive", "1/t", "1/sqrt(t)" or float, default="passive-aggressive"
+        How long steps are. Passive-aggressive: just as long as the answer needs to be met by the margin. A number,
+        or one that falls with the count t of answers: times the slope of the loss.
+    margin : float, default=1.0
+        By how much the far squared distance has to exceed the near one after a passive-aggressive step.
+    probability : float, optional
+        In place of the margin: how probable the answer has to be, above one half. For the losses "gnmds" and
+        "ste", whose probability is the logistic function of far - near.
+    aggressiveness : float, optional
+        The longest passive-aggressive step (C of PA-I). It keeps wrong answers from being believed at once; 0.03
+        to 0.1 is sensible for a margin of 1, whose first steps are 0.1 long.
+    passes : int, default=1
+        Steps for each new answer: one for the answer itself, the others for answers seen before. More use the
+        answers better and take longer.
+    replay : {"uniform", "fair"}, default="uniform"
+        Which earlier answers are gone over: any at random, or of two at random the one that was drawn less often.
+    shrinkage : float, default=0.0
+        By how much all eigenvalues fall for each answer, down to zero at most: trace regularisation. What is owed
+        is paid by one eigendecomposition for as many answers as there are objects.
+    n_objects : int, optional
+        Objects there are. An answer about any other is refused. By default objects are added as answers name them.
+    random_state : int, RandomState or None, default=None
+        Draws the answers that are gone over again.
+    verbose : bool, default=False
+        Show a progress bar over the answers of a call.
+
+    Attributes
+    ----------
+    kernel_ : array of shape (n_objects, n_objects)
+        The kernel, read-only; a copy that later answers leave as it is.
+    loss_ : object
+        The loss as used, open parameters settled.
+    names_ : tuple of str or None
+        Names of the objects, where the comparisons have them.
+    n_seen_ : int
+        Comparisons learned from.
+    n_updates_ : int
+        Steps of a positive length.
+    n_projections_ : int
+        Steps that needed an eigenproblem, to see whether the kernel was still positive semidefinite and mend it.
+    n_skipped_ : int
+        Steps for which the bound on the smallest eigenvalue ruled that out.
+    n_features_in_ : int
+        Columns of the first comparisons: 3 or 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer import OnlineKernel
+    >>> from nearer.simulate import comparisons_from_points
+    >>> points = np.random.default_rng(0).normal(size=(20, 2))
+    >>> answers = comparisons_from_points(points, 1500, random_state=0).rows
+    >>> model = OnlineKernel(n_objects=20)
+    >>> for answer in answers[:1000]:
+    ...     model = model.partial_fit(answer)
+    >>> bool(model.score(answers[1000:]) > 0.8)
+    True
+    >>> model.embedding(2).shape
+    (20, 2)
+    """
+
+    _erkle: Erkle
+    _kernel: np.ndarray | None
+    _learned_arrays = ("kernel_",)
+    _learned_values = (
+        "loss_",
+        "names_",
+        "n_seen_",
+        "n_updates_",
+        "n_projections_",
+        "n_skipped_",
+        "n_features_in_",
+        "stream_",
+    )
+
+    def __init__(
+        self,
+        loss: Any = "gnmds",
+        *,
+        step: str | float = PASSIVE_AGGRESSIVE,
+        margin: float = 1.0,
+        probability: float | None = None,
+        aggressiveness: float | None = None,
+        passes: int = 1,
+        replay: str = "uniform",
+        shrinkage: float = 0.0,
+        n_objects: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.step = step
+        self.margin = margin
+        self.probability = probability
+        self.aggressiveness = aggressiveness
+        self.passes = passes
+        self.replay = replay
+        self.shrinkage = shrinkage
+        self.n_objects = n_objects
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Forget what was learned, and learn from all answers in the order given.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
+            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
+        y : array of bool or ±1, optional
+            Then the rows are questions and y the answers: False or -1 turns a row around.
+        sample_weight : array of shape (n,), optional
+            Multiplies the comparisons' weights. A weight shortens or lengthens a step, but lengthens none that is
+            passive-aggressive.
+
+        Returns
+        -------
+        self
+        """
+        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        if len(given) == 0:
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        return self._learn(given, afresh=True)
+
+    def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one further answer or several; nothing learned before is lost.
+
+        Parameters
+        ----------
+        comparisons
+            As for :meth:`fit`, or one row by itself: ``partial_fit((a, b, c))``.
+        y, sample_weight
+            As for :meth:`fit`; a single one for a single row.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(comparisons, Comparisons | ComparisonSource) and np.ndim(comparisons) == 1:
+            comparisons = np.asarray(comparisons)[None]
+            y = None if y is None else np.atleast_1d(y)
+            sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
+        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        return self._learn(given, afresh=not hasattr(self, "n_seen_"))
+
+    def _learn(self, given: Comparisons, afresh: bool) -> Self:
+        """Take the steps; everything that can be refused is refused before the first."""
+        self._check_parameters()
+        names, n_known = (given.names, 0) if afresh else (self.names_, self._erkle.n_objects)
+        rows, names, n_objects = joined(given, names, n_known)
+        n_objects = self._n_objects(rows, names, n_objects, n_known)
+        loss = as_loss(self.loss, max(2, n_objects)) if afresh else self.loss_
+        rules = Rules(length_of_step(self, loss), self.passes, self.replay == "fair", self.shrinkage)
+        if afresh:
+            identity = np.eye(n_objects, order="F")
+            self._erkle = Erkle(identity, Skipping(bound=1.0), own_random(self.random_state))
+            self.loss_, self.n_features_in_ = loss, given.shape[1]
+        self.names_ = names
+        self._erkle.grow(n_objects)
+        if rows.shape[1] == 3:
+            rows = rows[:, [0, 1, 0, 2]]
+        weights = np.ones(len(rows)) if given.weights is None else given.weights
+        try:
+            for row, weight in progress(rows.tolist(), weights.tolist(), self.verbose):
+                self._erkle.see(row, weight, rules)
+        finally:  # what was learned up to an interruption counts
+            self._note()
+        return self
+
+    @property
+    def kernel_(self) -> np.ndarray:
+        """The kernel: a copy, made when it is asked for after an answer."""
+        if "_erkle" not in vars(self):
+            raise AttributeError("this OnlineKernel has learned nothing yet: call partial_fit first")
+        if self._kernel is None:
+            kernel = self._erkle.stepped.full()
+            kernel.flags.writeable = False
+            self._kernel = kernel
+        return self._kernel
+
+    @kernel_.setter
+    def kernel_(self, kernel: np.ndarray) -> None:
+        self._kernel = kernel
+
+    def _note(self) -> None:
+        """Set the learned attributes to what the algorithm has come to."""
+        erkle = self._erkle
+        self._kernel = None
+        self.n_seen_ = erkle.n_seen
+        self.n_updates_ = erkle.n_updates
+        self.n_projections_ = erkle.skipping.n_projections
+        self.n_skipped_ = erkle.skipping.n_skipped
+
+    def _check_parameters(self) -> None:
+        check_steps(self)
+        check(self, "passes", is_count(self.passes), "a positive integer")
+        check(self, "replay", self.replay in ("uniform", "fair"), "'uniform' or 'fair'")
+        check(self, "shrinkage", is_number(self.shrinkage) and self.shrinkage >= 0, "a number >= 0")
+        check(self, "n_objects", self.n_objects is None or is_count(self.n_objects), "None or a positive integer")
+
+    def _n_objects(self, rows: np.ndarray, names: tuple[str, ...] | None, needed: int, known: int) -> int:
+        """Return how many objects there are from now on; refuse rows about others."""
+        if self.n_objects is None:
+            return needed
+        if self.n_objects < known:
+            raise ValueError(f"n_objects={self.n_objects}, but the kernel already has {known} objects")
+        if names is not None:
+            if len(names) > self.n_objects:
+                raise ValueError(
+                    f"n_objects={self.n_objects}, but there are {len(names)} names; the first without a place is "
+                    f"{names[self.n_objects]!r}: set_params(n_objects={len(names)}) makes room"
+                )
+            return len(names)
+        strange = (rows >= self.n_objects).any(axis=1)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise ValueError(
+                f"row {row} names object {rows[row].max()}, but there are only {self.n_objects} objects (0 to "
+                f"{self.n_objects - 1}): set_params(n_objects={int(rows.max()) + 1}) makes room"
+            )
+        return self.n_objects
+
+    def save(self, path: Any) -> None:
+        """Write the model to one file, for `nearer.load_model`; a loaded one goes on exactly as this one does.
+
+        Parameters
+        ----------
+        path : path
+            Any name; the documentation uses the suffix ``.nearer``. A file that is there is replaced in one step.
+        """
+        if hasattr(self, "_erkle"):
+            self._erkle.stepped.settle()
+            self._kernel = None
+        super().save(path)
+
+    @property
+    def stream_(self) -> dict[str, Any]:
+        """What the next answer depends on beside the kernel; a model file keeps it."""
+        erkle = self._erkle
+        return {
+            "rows": erkle.remembered.rows,
+            "weights": erkle.remembered.weights,
+            "draws": erkle.remembered.draws,
+            "bound": erkle.skipping.bound,
+            "usual": getattr(erkle.stepped, "usual", 0.0),
+            "owed": erkle.owed,
+            "unpaid": erkle.unpaid,
+            "random": erkle.random.bit_generator.state,
+        }
+
+    @stream_.setter
+    def stream_(self, stream: dict[str, Any]) -> None:
+        self._stream = stream
+
+    def _loaded(self) -> None:
+        """Make the algorithm go on from what a file held; refuse a kernel that is none."""
+        stream, kernel = self._stream, np.asarray(self._kernel)
+        check_kernel(kernel, self.names_)
+        rows, weights, draws = stream["rows"], stream["weights"], stream["draws"]
+        if rows.shape != (len(weights), 4) or rows.dtype.kind not in "iu" or draws.shape != weights.shape:
+            raise ValueError(f"remembered answers of shape {rows.shape} with {len(weights)} weights")
+        if rows.size and not (rows.min() >= 0 and rows.max() < len(kernel)):
+            raise ValueError(f"remembered answers name object {rows.max()} of {len(kernel)}")
+        self._erkle = Erkle(
+            np.array(kernel, order="F"),
+            Skipping(float(stream["bound"]), self.n_projections_, self.n_skipped_),
+            random_in_state(stream["random"]),
+            Remembered(rows.astype(np.int32), weights.astype(np.float64), draws.astype(np.int64)),
+            self.n_seen_,
+            self.n_updates_,
+            float(stream["owed"]),
+            int(stream["unpaid"]),
+            float(stream["usual"]),
+        )
+        del self._stream
+        self._note()
+        if not hasattr(self, "loss_"):
+            self.loss_ = as_loss(self.loss, max(2, len(kernel)))
+
+
+def random_in_state(state: dict[str, Any]) -> np.random.Generator:
+    """Return a generator that goes on where another was.
+
+    Examples
+    --------
+    >>> one = np.random.default_rng(0)
+    >>> other = random_in_state(one.bit_generator.state)
+    >>> one.random() == other.random()
+    True
+    """
+    known = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+    if state.get("bit_generator") not in known:
+        raise ValueError(f"random numbers come from {', '.join(known)}, not from {state.get('bit_generator')!r}")
+    bits = getattr(np.random, state["bit_generator"])(0)
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def progress(rows: list[Any], weights: list[float], verbose: bool) -> Iterable[tuple[Any, float]]:
+    """Walk over rows and weights, with a bar where one is wanted."""
+    pairs = zip(rows, weights, strict=True)
+    if not verbose:
+        return pairs
+    from tqdm import tqdm
+
+    return tqdm(pairs, total=len(rows), unit=" answers")
