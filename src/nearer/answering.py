@@ -1,23 +1,34 @@
-"""What every model of answers does once it has learned: answer questions, say how sure it is, and be scored.
+"""What every model of answers does once it has learned: answer questions, be scored, and name the nearest objects.
 
-A model brings two things: squared distances of the two pairs of each question, and a loss that knows the
-probability of an answer given those.
+A model brings squared distances, of the two pairs of each question and from an object to all others, and a loss
+that knows the probability of an answer.
 """
 
 from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.given import as_comparisons
+from nearer.comparisons.given import as_comparisons, object_numbers
+from nearer.parameters import is_count
 
 
 class AnswersQuestions:
-    """The methods of an estimator that has a loss ``loss_`` and ``_distances(questions)``."""
+    """The methods of an estimator that has a loss ``loss_``, ``names_`` or None, and the distances below."""
 
     loss_: Any
+    names_: tuple[str, ...] | None
 
     def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances of the near and of the far pair of each question."""
+        raise NotImplementedError
+
+    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
+        """Return squared distances from some objects, a row each, to all."""
+        raise NotImplementedError
+
+    @property
+    def _n_objects_known(self) -> int:
+        """How many objects the model knows; NotFittedError where it knows nothing."""
         raise NotImplementedError
 
     @property
@@ -71,3 +82,29 @@ class AnswersQuestions:
         if len(given) == 0 or (given.weights is not None and not given.weights.any()):
             raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
         return float(np.average(self.predict(given) == 1, weights=given.weights))
+
+    def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest other objects of each of some objects, nearest first.
+
+        Parameters
+        ----------
+        objects : sequence of int or str
+            Numbers or names of objects of the model.
+        k : int, default=5
+            How many to return for each.
+
+        Returns
+        -------
+        numbers : array of shape (len(objects), k)
+            Which objects are nearest; ``names_`` has their names.
+        distances : array of shape (len(objects), k)
+            How far they are.
+        """
+        n = self._n_objects_known
+        if not is_count(k) or k >= n:
+            raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
+        wanted = object_numbers(objects, self.names_, n)
+        squared = self._squared_from(wanted)
+        squared[np.arange(len(wanted)), wanted] = np.inf
+        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
+        return order, np.sqrt(np.take_along_axis(squared, order, axis=1))

@@ -413,3 +413,15 @@ def test_few_answers_are_enough_to_run():
     model = OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2]])
     assert np.isfinite(model.embedding_).all()
     assert OrdinalEmbedding(2, random_state=0).fit(all_triplets(POINTS[:4])).score(all_triplets(POINTS[:4])) > 0.5
+
+
+def test_neighbours_are_the_nearest_points():
+    model = OrdinalEmbedding(random_state=0).fit(Comparisons(ANSWERS, names=[f"o{i}" for i in range(30)]))
+    numbers, distances = model.neighbors(["o3", "o7"], k=4)
+    far = np.linalg.norm(model.embedding_ - model.embedding_[7], axis=1)
+    assert numbers[1].tolist() == np.argsort(far)[1:5].tolist()
+    np.testing.assert_allclose(distances[1], np.sort(far)[1:5])
+    with pytest.raises(ValueError, match="k must be a whole number from 1 to 29"):
+        model.neighbors(["o3"], k=30)
+    with pytest.raises(NotFittedError):
+        OrdinalEmbedding().neighbors([0])

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.answering import AnswersQuestions
@@ -16,7 +17,6 @@ class FittedMap(AnswersQuestions):
     """The methods of an estimator that has points ``embedding_``, a loss ``loss_`` and ``names_`` or None."""
 
     embedding_: np.ndarray
-    names_: tuple[str, ...] | None
 
     def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances of the near and far pairs; an object never met is at the origin."""
@@ -42,3 +42,12 @@ class FittedMap(AnswersQuestions):
         """
         check_is_fitted(self, "embedding_")
         return self.embedding_[object_numbers(objects, self.names_, len(self.embedding_))]
+
+    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
+        points = self.embedding_.astype(np.float64, copy=False)
+        return cdist(points[numbers], points, "sqeuclidean")
+
+    @property
+    def _n_objects_known(self) -> int:
+        check_is_fitted(self, "embedding_")
+        return len(self.embedding_)

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.answering import AnswersQuestions
-from nearer.comparisons.given import as_comparisons, object_numbers, renumbered
+from nearer.comparisons.given import as_comparisons, renumbered
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
 
@@ -60,7 +60,6 @@ class FittedKernel(AnswersQuestions):
     """The methods of an estimator that has ``kernel_``, a loss ``loss_`` and ``names_`` or None."""
 
     kernel_: np.ndarray
-    names_: tuple[str, ...] | None
 
     def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances; an object never met is at the origin of the space."""
@@ -98,30 +97,11 @@ class FittedKernel(AnswersQuestions):
         largest = points[np.argmax(np.abs(points), axis=0), np.arange(n_components)]
         return points * np.where(largest < 0, -1.0, 1.0)
 
-    def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest other objects of each of some objects, nearest first.
-
-        Parameters
-        ----------
-        objects : sequence of int or str
-            Numbers or names of objects of the kernel.
-        k : int, default=5
-            How many to return for each.
-
-        Returns
-        -------
-        numbers : array of shape (len(objects), k)
-            Which objects are nearest; ``names_`` has their names.
-        distances : array of shape (len(objects), k)
-            How far they are.
-        """
-        check_is_fitted(self, "kernel_")
-        n = len(self.kernel_)
-        if not is_count(k) or k >= n:
-            raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
-        wanted = object_numbers(objects, self.names_, n)
+    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
         diagonal = self.kernel_.diagonal()
-        squared = np.maximum(diagonal + diagonal[wanted, None] - 2.0 * self.kernel_[wanted], 0.0)
-        squared[np.arange(len(wanted)), wanted] = np.inf
-        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
-        return order, np.sqrt(np.take_along_axis(squared, order, axis=1))
+        return np.maximum(diagonal + diagonal[numbers, None] - 2.0 * self.kernel_[numbers], 0.0)
+
+    @property
+    def _n_objects_known(self) -> int:
+        check_is_fitted(self, "kernel_")
+        return len(self.kernel_)
