@@ -14,6 +14,7 @@ from extras import needs
 from nearer import Comparisons, read, scan, write
 from nearer.comparisons.layouts import LAYOUTS, NUMBER, understand
 from nearer.files import replacing
+from nearer.formats import jsonl
 from strategies import comparisons, same
 
 HERE = Path(__file__).parent / "data"
@@ -304,6 +305,36 @@ def test_jsonl_of_others(file):
     assert ranked.rows.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
 
 
+@pytest.mark.parametrize(
+    ("line", "names", "rows"),
+    [
+        ({"anchor": "y", "near": "x", "far": "z", "subject": "ann", "rt": None}, ("x", "y", "z"), [[1, 0, 2]]),
+        (["y", "x", "y", "z"], ("x", "y", "z"), [[1, 0, 1, 2]]),
+        ({"Odd": "z", "first": "x", "second": "y"}, ("x", "y", "z"), [[0, 1, 2], [1, 0, 2]]),
+        ({"anchor": "w", "rank1": "x", "rank2": "y", "rank3": None}, ("w", "x", "y"), [[0, 1, 2]]),
+        ({"anchor": 3, "ranking": [1, 2]}, None, [[3, 1, 2]]),
+        (["3", "1", "2"], None, [[3, 1, 2]]),
+    ],
+)
+def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, names, rows):
+    made = jsonl.answer(line).comparisons
+    assert (made.names, made.rows.tolist(), made.n_answers) == (names, rows, 1)
+    whole = read(file(json.dumps(line), "answers.jsonl"))
+    assert (whole.names, whole.rows.tolist()) == (names, rows)
+
+
+def test_a_line_of_jsonl_knows_what_came_before():
+    line = {"anchor": "3", "near": "1", "far": "2", "weight": "0.5", "answer": "p"}
+    made, answer_id = jsonl.answer(line, named=True)
+    assert (made.names, made.weights.tolist(), answer_id) == (("1", "2", "3"), [0.5], "p")
+    assert jsonl.answer([3, 1, 2], named=True).comparisons.names is None
+    assert jsonl.answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
+    with pytest.raises(ValueError, match="names object 3, but there are only 3 objects"):
+        jsonl.answer([3, 1, 2], n_objects=3)
+    with pytest.raises(ValueError, match="has weight 'heavy'"):
+        jsonl.answer({**line, "weight": "heavy"})
+
+
 def test_parquet_of_others(tmp_path):
     needs("pandas", "pyarrow")
     import pandas as pd
@@ -367,6 +398,8 @@ def test_bad_csv(file, text, message):
         ("", "is empty"),
         ('{"nearer": 1, "n_objects": 3}\n', "is empty"),
         ('{"nearer": 2}\n[0, 1, 2]\n', "version 2"),
+        ('{"nearer": 1, "names": 3}\n[0, 1, 2]\n', "line 1 has names that are no list: 3"),
+        ('{"nearer": 1, "n_objects": "3"}\n[0, 1, 2]\n', "line 1 has n_objects='3', which is no number"),
         ("[0, 1, 2]\n{oops\n", "line 2 is not JSON"),
         ('[0, 1, 2]\n"x"\n', "line 2 is neither"),
         ('{"anchor": 0, "near": 1, "far": 2}\n{"anchor": 0, "near": 1}\n', "line 2 has no 'far'"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "ComparisonKernel": "nearer.kernel",
     "Comparisons": "nearer.comparisons",
     "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
@@ -19,13 +20,23 @@ _HOME = {
     "write": "nearer.formats",
 }
 
-__all__ = ["Comparisons", "OnlineKernel", "OrdinalEmbedding", "__version__", "load_model", "read", "scan", "write"]
+__all__ = [
+    "ComparisonKernel",
+    "Comparisons",
+    "OnlineKernel",
+    "OrdinalEmbedding",
+    "__version__",
+    "load_model",
+    "read",
+    "scan",
+    "write",
+]
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.embedding import OrdinalEmbedding
     from nearer.formats import read, scan, write
-    from nearer.kernel import OnlineKernel
+    from nearer.kernel import ComparisonKernel, OnlineKernel
     from nearer.models import load_model
 
 

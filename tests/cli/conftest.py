@@ -1,5 +1,6 @@
 """The command line as a process of its own, and one small fitted model that the tests share."""
 
+import io
 import os
 import subprocess
 import sys
@@ -31,16 +32,28 @@ def nearer() -> Callable[..., Done]:
 
 
 @pytest.fixture
-def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run a command that must end with exit code 2 here in this process, to be quick; gives what it said."""
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Run a command in this process, to be quick."""
 
-    def run_here(*arguments: Any) -> str:
+    def run_here(*arguments: Any, code: int = 0, input: str = "") -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode()), encoding="utf-8"))
+        words = [str(argument) for argument in arguments]
         with pytest.raises(SystemExit) as ended:
-            app([str(argument) for argument in arguments], prog_name="nearer")
-        assert ended.value.code == 2
-        said = capsys.readouterr().err
-        assert "Traceback" not in said
-        return said
+            app(words, prog_name="nearer")
+        done = subprocess.CompletedProcess(words, ended.value.code, *capsys.readouterr())
+        assert done.returncode == code, f"{' '.join(words)} gave {done.returncode}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run_here
+
+
+@pytest.fixture
+def refused(here: Callable[..., Done]) -> Callable[..., str]:
+    """Run a command that must end with exit code 2 in this process; gives what it said."""
+
+    def run_here(*arguments: Any, input: str = "") -> str:
+        return here(*arguments, code=2, input=input).stderr
 
     return run_here
 

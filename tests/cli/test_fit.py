@@ -157,7 +157,7 @@ import signal
 from nearer.cli import fitting, main
 watched = fitting.Watch.__call__
 def interrupted(watch, record):
-    if watch.epochs == 1:
+    if watch.records == 1:
         signal.raise_signal(signal.SIGINT)
     return watched(watch, record)
 fitting.Watch.__call__ = interrupted

@@ -1,32 +1,19 @@
 """scikit-learn's own checks of an estimator, through an adapter: their X is any table, ours is comparisons.
 
-The adapter turns each row of floats into a lawful triplet of twelve objects, always the same for the same row, and
-leaves everything else to the estimator. (The tag ``two_d_array=False`` would skip nearly all checks instead.)
+The adapter (`tables`) turns each row of floats into a lawful triplet and leaves everything else to the estimator.
+(The tag ``two_d_array=False`` would skip nearly all checks instead.)
 """
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from nearer import Comparisons, OrdinalEmbedding
-
-N_OBJECTS = 12
-
-
-def lawful(X):
-    """Rows of floats to triplets (a, b, c): a from the row's sum, b and c from weighted sums, all different."""
-    columns = np.arange(1, X.shape[1] + 1)
-    a, b, c = (np.floor(np.abs(X * columns**power).sum(axis=1) * 97).astype(np.int64) for power in (0, 1, 2))
-    a, b, c = a % N_OBJECTS, b % (N_OBJECTS - 1), c % (N_OBJECTS - 2)
-    b = (a + 1 + b) % N_OBJECTS
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    c += c >= low
-    c += c >= high
-    return np.column_stack([a, b, c])
+from nearer import OrdinalEmbedding
+from tables import N_OBJECTS, Tables
 
 
-class OnTables(OrdinalEmbedding):
+class OnTables(Tables, OrdinalEmbedding):
     def __init__(
         self, solver="svrg-sbb", regularization=0.1, max_epochs=60, tol=5e-5, init=None, random_state=None
     ):
@@ -39,34 +26,12 @@ class OnTables(OrdinalEmbedding):
             random_state=random_state,
         )
 
-    def _rows(self, X, reset=False):
-        return Comparisons(lawful(validate_data(self, X, reset=reset, dtype="numeric")), n_objects=N_OBJECTS)
-
-    def fit(self, X, y=None, sample_weight=None):
-        rows = self._rows(X, reset=True)
-        width = self.n_features_in_
-        super().fit(rows, sample_weight=sample_weight)
-        self.n_features_in_ = width  # of the table, not of the triplets
-        return self
-
     def partial_fit(self, X, y=None, sample_weight=None):
         rows = self._rows(X, reset=not hasattr(self, "embedding_"))
         width = self.n_features_in_
         super().partial_fit(rows, sample_weight=sample_weight)
         self.n_features_in_ = width
         return self
-
-    def predict(self, X):
-        check_is_fitted(self)
-        return super().predict(X if isinstance(X, Comparisons) else self._rows(X))
-
-    def predict_proba(self, X):
-        check_is_fitted(self)
-        return super().predict_proba(self._rows(X))
-
-    def score(self, X, y=None, sample_weight=None):
-        check_is_fitted(self)
-        return super().score(self._rows(X), sample_weight=sample_weight)
 
     def transform(self, X):
         check_is_fitted(self)

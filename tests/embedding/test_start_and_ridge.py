@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding.ridge import Rung, lowest_good
 from nearer.embedding.start import centred, principal, sampled
+from nearer.folds import Rung, lowest_good
 from nearer.simulate import comparisons_from_points
 
 

@@ -117,7 +117,7 @@ def test_a_passive_aggressive_step_meets_the_margin_exactly_before_projection(se
 
 
 def engine_rule(loss="gnmds", **parameters):
-    model = OnlineKernel(loss, **parameters)
+    model = OnlineKernel(loss, aggressiveness=None, **parameters)
     check_steps(model)
     return length_of_step(model, as_loss(loss, 2))
 
@@ -183,8 +183,8 @@ def test_weyls_bound_skips_no_projection_that_is_needed(seed, length, large):
 @pytest.mark.parametrize(
     ("parameters", "gamma"),
     [
-        ({}, passive_aggressive()),
-        ({"margin": 2.0}, passive_aggressive(2.0)),
+        ({"aggressiveness": None}, passive_aggressive()),
+        ({"margin": 2.0, "aggressiveness": None}, passive_aggressive(2.0)),
         ({"loss": "ste", "step": 1.0}, ste(lambda t: 1.0)),
         ({"loss": "ste", "step": "1/sqrt(t)"}, ste(lambda t: t**-0.5)),
         ({"loss": "ste", "step": "1/t"}, ste(lambda t: 1 / t)),
@@ -208,7 +208,7 @@ def test_equals_the_printed_algorithm(kind, parameters, gamma):
 
 def test_equals_the_printed_algorithm_with_replay(kind):
     rows = ANSWERS.rows[:600]
-    model = OnlineKernel(passes=5, n_objects=100, random_state=3)
+    model = OnlineKernel(aggressiveness=None, passes=5, n_objects=100, random_state=3)
     random = own_random(3)
     literal, _ = erkle(rows, 100, passive_aggressive(), passes=5, draw=lambda j: int(random.integers(j)))
     model.fit(rows)
@@ -254,7 +254,7 @@ def test_errors_of_the_papers_first_experiment():
         points = random.normal(size=(100, 50))
         train = comparisons_from_points(points, 10_000, random_state=random)
         test = comparisons_from_points(points, 50_000, random_state=random)
-        model = OnlineKernel(n_objects=100).fit(train[:1000])
+        model = OnlineKernel(aggressiveness=None, n_objects=100).fit(train[:1000])
         early = 1 - model.score(test)
         model.partial_fit(train[1000:])
         errors.append((early, 1 - model.score(test)))
@@ -344,7 +344,7 @@ def test_pickled_and_cloned():
 def test_new_objects_appear(limit, kind):
     first, second = ANSWERS.rows[:400] % 60, ANSWERS.rows[400:800]
     first = first[[len(set(row)) == 3 for row in first.tolist()]]
-    model = OnlineKernel().partial_fit(Comparisons(first, n_objects=60))
+    model = OnlineKernel(aggressiveness=None).partial_fit(Comparisons(first, n_objects=60))
     before = model.kernel_
     assert before.shape == (60, 60)
     model.set_params(n_objects=limit).partial_fit(second)
@@ -375,7 +375,8 @@ def test_answers_may_be_yes_or_no():
 
 def test_weights():
     def after(weight, **parameters):
-        return OnlineKernel(**parameters).partial_fit((0, 1, 2), sample_weight=weight).kernel_[0, 1]
+        model = OnlineKernel(**parameters, aggressiveness=None)
+        return model.partial_fit((0, 1, 2), sample_weight=weight).kernel_[0, 1]
 
     assert after(2.0, loss="ste", step=0.1) == pytest.approx(2 * after(1.0, loss="ste", step=0.1))
     assert after(0.5) == pytest.approx(0.5 * after(1.0))
@@ -385,8 +386,20 @@ def test_weights():
 
 
 def test_a_cap_shortens_the_step():
-    assert OnlineKernel(aggressiveness=0.02).fit([[0, 1, 2]]).kernel_[0, 1] == pytest.approx(0.04)
-    assert OnlineKernel().fit([[0, 1, 2]]).kernel_[0, 1] == pytest.approx(0.2)
+    def after(**parameters):
+        return OnlineKernel(**parameters).fit([[0, 1, 2]]).kernel_[0, 1]
+
+    assert after(aggressiveness=None) == pytest.approx(0.2)
+    assert after(aggressiveness=0.2) == pytest.approx(0.04)
+    assert after(aggressiveness=0.2, margin=3.0) == pytest.approx(0.12), "in units of the margin"
+    assert after() == pytest.approx(0.14)
+
+
+def test_a_cap_helps_against_wrong_answers():
+    points = np.random.default_rng(1).normal(size=(40, 2))
+    train, test = comparisons_from_points(points, 5000, random_state=1).split(0.2, random_state=0)
+    wrong = train.flip(0.2, random_state=0)
+    assert OnlineKernel().fit(wrong).score(test) > OnlineKernel(aggressiveness=None).fit(wrong).score(test) + 0.02
 
 
 def test_shrinkage_is_the_proximal_step_of_the_trace():
@@ -415,6 +428,15 @@ def test_map_and_neighbours():
     squared = [distance(model.kernel_, 3, j) if j != 3 else np.inf for j in range(40)]
     assert numbers[0].tolist() == np.argsort(squared)[:4].tolist()
     np.testing.assert_allclose(distances[0], np.sqrt(np.sort(squared)[:4]))
+
+
+def test_a_few_questions_are_answered_without_a_copy(kind):
+    model = OnlineKernel(n_objects=100).fit(ANSWERS.rows[:500])
+    few = model.predict_proba(ANSWERS.rows[500:510])
+    assert model._kernel is None
+    np.testing.assert_allclose(few, model.predict_proba(ANSWERS.rows[500:600])[:10], atol=1e-12)
+    strangers = model.predict([[0, 1, 2], [0, 200, 1]])
+    assert strangers.shape == (2,)
 
 
 def test_the_kernel_can_be_kept_but_not_written_to():

@@ -36,8 +36,8 @@ def _version(given: bool) -> None:
 
 @app.callback(
     epilog="Each command explains itself with examples: nearer fit --help. Start with nearer demo. "
-    "Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted. NEARER_DEBUG=1 shows the "
-    "traceback of an error; NEARER_CACHE=folder moves the compiled loops."
+    "Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 143 terminated. "
+    "NEARER_DEBUG=1 shows the traceback of an error; NEARER_CACHE=folder moves the compiled loops."
 )
 def nearer_command(
     version: Annotated[

@@ -8,11 +8,12 @@ import typer
 
 from nearer.cli.app import INTERRUPTED, command
 from nearer.cli.fitting import Watch, fitted, say_if_compiling
+from nearer.cli.learners import Learner, learner
 from nearer.cli.saying import aside, count, facts, percent, writing
 from nearer.files import check_writable
 
 if TYPE_CHECKING:
-    from nearer import Comparisons, OrdinalEmbedding
+    from nearer import Comparisons
 
 FEWEST = 10  # answers; of fewer none are held out
 
@@ -20,6 +21,7 @@ FEWEST = 10  # answers; of fewer none are held out
 @command(
     "nearer fit answers.csv -o europe.nearer",
     "nearer fit monday.csv tuesday.csv --dims 3 --loss ste --seed 1 -o week.nearer",
+    "nearer fit answers.csv --model kernel -o kernel.nearer",
 )
 def fit(
     answers: Annotated[
@@ -31,11 +33,25 @@ def fit(
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
-    dims: Annotated[int, typer.Option(help="Dimensions of the map.")] = 2,
-    loss: Annotated[str, typer.Option(help="How badly an answer is met: tste, ste, ckl, gnmds or soe.")] = "tste",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="map|kernel",
+            help="What is learned: a map of few dimensions, or a kernel of as many as it takes.",
+        ),
+    ] = "map",
+    dims: Annotated[int | None, typer.Option(help="Dimensions of the map.", show_default="2")] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="How badly an answer is met: tste, ste, ckl, gnmds or soe; for a kernel gnmds, ste or ckl.",
+            show_default="tste; kernel: gnmds",
+        ),
+    ] = None,
     solver: Annotated[
-        str, typer.Option(help="How the map is found: svrg-sbb, svrg, sgd, batch or lbfgs.")
-    ] = "svrg-sbb",
+        str | None,
+        typer.Option(help="How the map is found: svrg-sbb, svrg, sgd, batch or lbfgs.", show_default="svrg-sbb"),
+    ] = None,
     regularization: Annotated[
         str,
         typer.Option(
@@ -60,29 +76,43 @@ def fit(
         ),
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1,
+    jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.", show_default="1")] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress bar, no asides; results and errors only.")
     ] = False,
 ) -> None:
-    """Learn a map from answers and save it as a model file.
+    """Learn a map, or a kernel, from answers and save it as a model file.
 
     A table of answers has a header that says what its columns are. Most often it is anchor,near,far: the
     anchor is nearer to the second object than to the third. Also understood are head,winner,loser; i,j,l,k
     for "i and j are nearer to each other than l and k"; odd-one-out answers (first,second,odd); and rankings
     (anchor,rank1,rank2,...). Columns weight, subject and answer are optional. Objects are names or numbers.
 
-    Accuracy is the share of comparisons that the map satisfies, by weight. The held-out accuracy is that of a
-    first fit on answers that it was not shown. The model that is saved is then fitted on all answers.
+    Accuracy is the share of comparisons that the model satisfies, by weight. The held-out accuracy is that of
+    a first fit on answers that it was not shown. The model that is saved is then fitted on all answers.
 
-    Ctrl-C stops after the current epoch and keeps the map so far in a file beside the model file, which is
-    left as it was.
+    A kernel is a table of how alike any two objects are. It suits up to some thousand objects, and for the
+    losses gnmds and ste the fit says how far from the best kernel it can be at most.
+
+    --early-stopping, --dims, --solver, --epochs and --jobs are for maps.
+
+    Ctrl-C stops after the current epoch (of a kernel: iteration) and keeps the model so far in a file beside the
+    model file, which is left as it was.
     """
     begun = time.perf_counter()
     check_writable(out, answers)
-    model = _model(dims, loss, solver, _number_or_auto(regularization), epochs, early_stopping, seed, jobs)
+    kind = learner(model)
+    options = {
+        "dims": dims,
+        "solver": solver,
+        "epochs": epochs,
+        "early-stopping": early_stopping or None,
+        "jobs": jobs,
+    }
+    blank = kind.model(loss, options, regularization=_number_or_auto(regularization), random_state=seed)
+    _check_solver(solver)
     given = _together(answers)
-    if not quiet:
+    if kind.compiles and not quiet:
         say_if_compiling()
     # What is known of the answers is printed before the long work.
     about = given.report()
@@ -96,23 +126,24 @@ def fit(
     )
     if held_out and given.n_answers >= FEWEST:
         train, test = given.split(held_out, random_state=seed)
-        trial, watch = fitted(model, train, "trial fit", quiet)
-        _stop_if_interrupted(trial, watch, out)
+        trial, watch = fitted(blank, train, "trial fit", quiet, kind.step)
+        _stop_if_interrupted(trial, kind, watch, out)
         facts(
             [
                 _accuracy("training", trial, train),
                 _accuracy("held out", trial, test, " that this fit was not shown"),
             ]
         )
-        learned, watch = fitted(model, given, "fit on all", quiet)
-        _stop_if_interrupted(learned, watch, out)
+        learned, watch = fitted(blank, given, "fit on all", quiet, kind.step)
+        _stop_if_interrupted(learned, kind, watch, out)
         note = f"fitted anew on all {count(given.n_answers, 'answer')}"
     else:
-        learned, watch = fitted(model, given, "fit", quiet)
-        _stop_if_interrupted(learned, watch, out)
+        learned, watch = fitted(blank, given, "fit", quiet, kind.step)
+        _stop_if_interrupted(learned, kind, watch, out)
         why = f"none: {count(given.n_answers, 'answer')} are too few" if held_out else "none, as asked"
         facts([_accuracy("training", learned, given), ("held out", why)])
         note = f"fitted on all {count(given.n_answers, 'answer')}"
+    facts(kind.more(learned))
     with writing(out):
         learned.save(out)
     facts([("saved", f"{out}, {note}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
@@ -134,25 +165,11 @@ def _number_or_auto(text: str) -> float | str:
         raise ValueError(f"--regularization must be auto or a number; got {text!r}") from None
 
 
-def _model(
-    dims: int, loss: str, solver: str, ridge: float | str, epochs: int | None, early: bool, seed: int, jobs: int
-) -> "OrdinalEmbedding":
-    from nearer import OrdinalEmbedding
-    from nearer.embedding.solvers import as_solver
-    from nearer.losses import as_loss
+def _check_solver(name: str | None) -> None:
+    if name is not None:
+        from nearer.embedding.solvers import as_solver
 
-    as_loss(loss, dims), as_solver(solver)  # an unknown name is told before a large file is read
-    limit: dict[str, Any] = {} if epochs is None else {"max_epochs": epochs}  # the default is the library's
-    return OrdinalEmbedding(
-        dims,
-        loss,
-        solver,
-        regularization=ridge,
-        early_stopping=early,
-        random_state=seed,
-        n_jobs=jobs,
-        **limit,
-    )
+        as_solver(name)  # an unknown name is told before a large file is read
 
 
 def _accuracy(word: str, model: Any, answers: "Comparisons", note: str = "") -> tuple[str, str]:
@@ -161,11 +178,11 @@ def _accuracy(word: str, model: Any, answers: "Comparisons", note: str = "") -> 
     return word, f"{percent(model.score(answers))} of {count(answers.n_answers, 'answer')}{note}"
 
 
-def _stop_if_interrupted(model: Any, watch: Watch, out: Path) -> None:
+def _stop_if_interrupted(model: Any, kind: Learner, watch: Watch, out: Path) -> None:
     if not watch.interrupted:
         return
     partial = out.with_name(f"{out.stem}.partial{out.suffix}")
     with writing(partial):
         model.save(partial)
-    aside(f"interrupted; the map after {count(watch.epochs - 1, 'epoch')} is in {partial}")
+    aside(f"interrupted; the {kind.what} after {count(watch.records - 1, kind.step)} is in {partial}")
     raise typer.Exit(INTERRUPTED)

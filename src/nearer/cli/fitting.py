@@ -1,7 +1,8 @@
 """Fitting under the eyes of a person at a terminal: a progress bar, and Ctrl-C that keeps the work so far.
 
 `fit` and `demo` share this. The estimator's callback carries both: it moves the bar, and it tells the fit to
-stop after the epoch in which Ctrl-C came, so that what was learned up to then is a model like any other.
+stop after the epoch (of a map) or iteration (of a kernel) in which Ctrl-C came, so that what was learned up to
+then is a model like any other.
 """
 
 import signal
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 from nearer.cli.saying import aside
 
 if TYPE_CHECKING:
-    from nearer import Comparisons, OrdinalEmbedding
+    from nearer import Comparisons
 
 
 class Watch:
-    """Watches fits: as a context it shows a bar and takes Ctrl-C; as a callback it sees every epoch.
+    """Watches fits: as a context it shows a bar and takes Ctrl-C; as a callback it sees every step of a fit.
 
     Parameters
     ----------
@@ -23,22 +24,24 @@ class Watch:
         Stands before the bar.
     quiet : bool
         Show no bar; there is none either where the error stream is no terminal.
+    step : str
+        What the fit is made of: "epoch" or "iteration".
 
     Attributes
     ----------
-    epochs : int
-        Epochs seen.
+    records : int
+        Calls so far: one at the start of the fit and one a step.
     interrupted : bool
-        Whether Ctrl-C ended the fit. Before the first epoch there is nothing to keep, and KeyboardInterrupt
+        Whether Ctrl-C ended the fit. Before the first call there is nothing to keep, and KeyboardInterrupt
         is raised as ever; so it is at the second Ctrl-C.
     """
 
-    def __init__(self, task: str, quiet: bool) -> None:
+    def __init__(self, task: str, quiet: bool, step: str = "epoch") -> None:
         from tqdm import tqdm
 
         # None: no bar where the error stream is not a terminal.
-        self._bar = tqdm(desc=task, unit=" epochs", leave=False, disable=True if quiet else None)
-        self.epochs = 0
+        self._bar = tqdm(desc=task, unit=f" {step}s", leave=False, disable=True if quiet else None)
+        self.records = 0
         self.interrupted = False
 
     def __enter__(self) -> Self:
@@ -50,23 +53,21 @@ class Watch:
         self._bar.close()
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted or not self.epochs:
+        if self.interrupted or not self.records:
             raise KeyboardInterrupt
         self.interrupted = True
 
     def __call__(self, record: dict[str, Any]) -> bool:
         """Move the bar; True after Ctrl-C, which stops the fit."""
-        self.epochs += 1
+        self.records += 1
         self._bar.set_postfix_str(f"loss {record['loss']:.4f}", refresh=False)
         self._bar.update(1)
         return self.interrupted
 
 
-def fitted(
-    model: "OrdinalEmbedding", answers: "Comparisons", task: str, quiet: bool
-) -> "tuple[OrdinalEmbedding, Watch]":
+def fitted(model: Any, answers: "Comparisons", task: str, quiet: bool, step: str = "epoch") -> tuple[Any, Watch]:
     """Fit a copy of a model; returned with the watch, which knows whether the fit ran to its end."""
-    with Watch(task, quiet) as watch:
+    with Watch(task, quiet, step) as watch:
         copy = type(model)(**{**model.get_params(deep=False), "callback": watch})
         copy.fit(answers)
     return copy.set_params(callback=None), watch

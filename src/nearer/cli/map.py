@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.models import names_of, object_called
+from nearer.cli.models import n_objects, names_of, object_called, points_of
 from nearer.cli.saying import count, writing
 from nearer.files import check_writable
 
@@ -17,7 +17,7 @@ from nearer.files import check_writable
     'nearer map europe.nearer -o europe.png --title "Europe" --groups regions.csv',
 )
 def map_(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file of nearer fit.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")],
     out: Annotated[
         Path,
         typer.Option("-o", "--output", help="The map to write: .html, .png, .svg or .pdf.", show_default=False),
@@ -34,7 +34,8 @@ def map_(
 
     The suffix of the output picks the kind: .html is a page of its own that opens in any browser, also
     offline, to pan, zoom, hover and find a name in; .png, .svg and .pdf are pictures and need matplotlib
-    (pip install "nearer[maps]"). Of more than two dimensions the two widest are shown, and the map says so.
+    (pip install "nearer[maps]"). Of more than two dimensions, such as those of a kernel, the two widest are
+    shown, and the map says so.
 
     The axes mean nothing by themselves: answers fix a map only up to turning, mirroring and scale.
     """
@@ -46,8 +47,8 @@ def map_(
     colours = None if groups is None else _groups(groups, learned)
     heading = model.stem if title is None else title
     with writing(out):
-        write_map(learned.embedding_, out, names_of(learned), groups=colours, title=heading)
-    print(f"wrote {out}, a map of {count(len(learned.embedding_), 'object')}")
+        write_map(points_of(learned), out, names_of(learned), groups=colours, title=heading)
+    print(f"wrote {out}, a map of {count(n_objects(learned), 'object')}")
 
 
 def _groups(path: Path, model: object) -> list[str]:

@@ -1,12 +1,37 @@
-"""What the commands that take a model file share: its objects, by name or number."""
+"""What the commands that take a model file share, whatever the model: its objects and their points."""
 
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ALL_BUT_FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is none
+
+
+def n_objects(model: Any) -> int:
+    """How many objects a model knows."""
+    return len(model.embedding_ if hasattr(model, "embedding_") else model.kernel_)
+
+
+def points_of(model: Any) -> "np.ndarray":
+    """The objects as points: those of a map, or a kernel's in all its dimensions, the widest first.
+
+    A map of them shows the first two, ``model.embedding(2)``, and says how much of the kernel that is.
+    """
+    import numpy as np
+
+    if hasattr(model, "embedding_"):
+        return np.asarray(model.embedding_)
+    points = np.asarray(model.embedding(n_objects(model)))
+    width = np.linalg.norm(points, axis=0)
+    n_wide = int((width > ALL_BUT_FLAT * width[0]).sum())
+    return points[:, : max(2, n_wide)]
 
 
 def names_of(model: Any) -> list[str]:
     """One name an object; its number where the model knows no names."""
-    return [str(number) for number in range(len(model.embedding_))] if model.names_ is None else list(model.names_)
+    return list(model.names_) if model.names_ is not None else [str(i) for i in range(n_objects(model))]
 
 
 def object_called(model: Any, text: str) -> int:

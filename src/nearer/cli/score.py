@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli.app import command
+from nearer.cli.models import n_objects
 from nearer.cli.saying import count, facts, percent, some
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @command("nearer score europe.nearer new-answers.csv")
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file of nearer fit.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")],
     answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A file of answers.")],
 ) -> None:
     """Print the share of answers that a model satisfies, by weight.
@@ -53,10 +54,10 @@ def score(
 
 
 def _known(model: Any, answers: "Comparisons") -> "np.ndarray":
-    """Which of the answers' objects the model has a point for."""
+    """Which of the answers' objects the model knows."""
     import numpy as np
 
     if answers.names is None:
-        return np.arange(answers.n_objects) < len(model.embedding_)
+        return np.arange(answers.n_objects) < n_objects(model)
     names = set(model.names_)
     return np.array([name in names for name in answers.names])

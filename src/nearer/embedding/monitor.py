@@ -4,8 +4,7 @@ A solver reports once an epoch and asks one question: go on? Time spent here doe
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,18 +12,6 @@ import numpy as np
 
 PATIENCE = 5  # epochs without a better held-out error before early stopping
 CALM = 3  # calm epochs in a row before a solver has converged
-
-
-@contextmanager
-def progress(max_epochs: int, verbose: bool) -> Iterator[Any]:
-    """Yield a progress bar, or None where none is wanted."""
-    if not verbose:
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=max_epochs, unit="epoch") as bar:
-        yield bar
 
 
 @dataclass
@@ -84,6 +71,14 @@ class Monitor:
         self.converged = self.converged or self._calm >= CALM
         self._away += time.perf_counter() - now
         return not (self.stopped or self.converged or len(self.history) > self.max_epochs)
+
+    def follow(self, other: "Monitor") -> None:
+        """Put what another saw before what was seen here: one way in two stretches."""
+        last = other.history[-1]
+        for record in self.history:
+            record["epoch"] += last["epoch"]
+            record["gradient_evaluations"] += last["gradient_evaluations"]
+        self.history = other.history + self.history[1:]  # this stretch begins with a look at its start
 
     def chosen(self, points: np.ndarray) -> np.ndarray:
         """Return the points to keep of a solver that ended in these: the best on held-out answers, if any are."""

@@ -23,6 +23,7 @@ def check_parameters(model: Any, n_objects: int) -> None:
     fraction = model.validation_fraction
     check(model, "validation_fraction", is_number(fraction) and 0 < fraction < 1, "a number between 0 and 1")
     check(model, "n_init", is_count(model.n_init), "a positive integer")
+    check(model, "escape", isinstance(model.escape, bool | np.bool_), "True or False")
     check(model, "dtype", model.dtype in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'")
     check(model, "callback", model.callback is None or callable(model.callback), "None or a function of a record")
     n_threads(model.n_jobs)

@@ -248,6 +248,8 @@ class LBFGS(BaseEstimator):
             "maxcor": self.memory,
             "maxiter": monitor.max_epochs,
             "maxfun": 10 * monitor.max_epochs + 10,
+            "ftol": 1e-15,  # when to stop is the monitor's to say
+            "gtol": 1e-12,
         }
         start = points.ravel().astype(np.float64)
         ended = minimize(objective, start, jac=True, method="L-BFGS-B", callback=watch, options=options)

@@ -6,7 +6,9 @@ around each other instead of getting stuck, and the leading principal axes then 
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
+from nearer.folds import sampled
+
+__all__ = ["centred", "principal", "random_points", "sampled"]
 
 SPREAD = 0.1  # standard deviation of a coordinate at the start: small against the margins of all losses
 
@@ -21,13 +23,6 @@ def principal(points: np.ndarray, n_components: int) -> np.ndarray:
     centred = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     return np.ascontiguousarray(centred @ axes[:n_components].T)
-
-
-def sampled(comparisons: Comparisons, most_rows: int, random: np.random.Generator) -> Comparisons:
-    """Return at most about so many rows, whole answers drawn at random; without a copy of the rest."""
-    if len(comparisons) <= most_rows:
-        return comparisons
-    return comparisons[np.sort(random.choice(len(comparisons), most_rows, replace=False, shuffle=False))]
 
 
 def centred(points: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -2,19 +2,31 @@
 
 What Comparisons know of their objects (how many, their names and order) stands in a first line of its own:
 ``{"nearer": 1, "n_objects": 60, "names": [...]}``; files without it are read too. Keeps everything.
+
+A file has one layout, and is read as a table. In a stream each line stands for itself: `answer`.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.columns import from_values
-from nearer.comparisons.layouts import Layout, understand
+from nearer.comparisons.layouts import Layout, fields_of_columns, object_texts, understand, understood_headers
+from nearer.comparisons.rows import BadRowError
 from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
 
 VERSION = 1
+NEITHER = "is neither a JSON object nor a list of three or four objects"
+
+
+class Answer(NamedTuple):
+    """What one line says: its comparisons, and the id of the answer that they are part of, if it has one."""
+
+    comparisons: Comparisons
+    id: Any
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
@@ -25,29 +37,26 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
     records: list[dict[str, Any]] = []
     lines: list[int] = []
     n_bad = 0
-    for line, value in _values(path, drop):
-        if layout is None and not about and isinstance(value, dict) and "nearer" in value:
-            about = _about(path, value)
+    for line, value in _values_of_file(path):
+        if layout is None and not about and is_about(value):
+            try:
+                about = about_objects(value)
+            except ValueError as error:
+                raise ValueError(f"{path}, line {line} {error}") from None
             continue
         record = _record(value)
-        if record is None:
-            if not drop:
-                raise ValueError(
-                    f"{path}, line {line} is neither a JSON object nor a list of three or four objects"
-                )
-            n_bad += 1
-            continue
-        if layout is None:
+        if layout is None and record is not None:
             headers = list(record)
             layout = understand(headers)
             if layout is None:
                 raise headers_say_nothing(path, headers)
-        missing = [name for name in layout.objects if record.get(name) is None]
-        if missing and "rank2" not in {name.lower() for name in layout.objects}:
+        problem = _problem(value, record, layout)
+        if problem is not None:
             if not drop:
-                raise ValueError(f"{path}, line {line} has no {missing[0]!r}")
+                raise ValueError(f"{path}, line {line} {problem}")
             n_bad += 1
             continue
+        assert record is not None
         records.append(record)
         lines.append(line)
         if len(records) == chunk_rows:
@@ -59,36 +68,134 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
         yield _table(path, records, lines, headers, about, n_bad)
 
 
-def _values(path: Path, drop: bool) -> Iterator[tuple[int, Any]]:
-    """Each line's number and value; with `drop`, None for what is no JSON."""
+def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
     with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            try:
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                if text.strip():
-                    yield number, json.loads(text)
-            except UnicodeDecodeError:
-                raise ValueError(f"{path}, line {number} is not UTF-8 text; save the file as UTF-8") from None
-            except ValueError as error:
-                if drop:
-                    yield number, None
-                    continue
-                raise ValueError(f"{path}, line {number} is not JSON: {error}") from None
+        for line, value in values(file):
+            if isinstance(value, UnicodeError):
+                raise ValueError(f"{path}, line {line} {value}; save the file as UTF-8")
+            yield line, value
 
 
-def _about(path: Path, value: dict[str, Any]) -> dict[str, Any]:
+def values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+    r"""Each line's number, from 1, and its value; blank lines are left out.
+
+    A line that is not JSON has as its value the error that says why not, the end of a sentence.
+
+    Examples
+    --------
+    >>> list(values([b"[0, 1, 2]\n", b"\n", b"oops\n"]))
+    [(1, [0, 1, 2]), (3, ValueError('is not JSON: Expecting value: line 1 column 1 (char 0)'))]
+    """
+    for number, raw in enumerate(lines, start=1):
+        value: Any
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            if not text.strip():
+                continue
+            value = json.loads(text)
+        except UnicodeDecodeError:
+            value = UnicodeError("is not UTF-8 text")
+        except (ValueError, RecursionError) as error:
+            value = ValueError(f"is not JSON: {error}")
+        yield number, value
+
+
+def is_about(value: Any) -> bool:
+    """Whether the value of a first line tells of the objects instead of an answer."""
+    return isinstance(value, dict) and "nearer" in value
+
+
+def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an about-line says: ``names`` and ``n_objects``, or None for what it leaves out.
+
+    Examples
+    --------
+    >>> about_objects({"nearer": 1, "names": ["Rome", "Oslo"]})
+    {'names': ('Rome', 'Oslo'), 'n_objects': None}
+    """
     if value["nearer"] != VERSION:
-        raise ValueError(
-            f"{path} is of version {value['nearer']!r}; this version of nearer reads version {VERSION}"
-        )
-    names = value.get("names")
-    return {"names": None if names is None else tuple(map(str, names)), "n_objects": value.get("n_objects")}
+        raise ValueError(f"is of version {value['nearer']!r}; this version of nearer reads version {VERSION}")
+    names, n_objects = value.get("names"), value.get("n_objects")
+    if not isinstance(names, list | None):
+        raise ValueError(f"has names that are no list: {names!r}")
+    if not isinstance(n_objects, int | None):
+        raise ValueError(f"has n_objects={n_objects!r}, which is no number of objects")
+    return {"names": None if names is None else tuple(map(str, names)), "n_objects": n_objects}
+
+
+def answer(
+    value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
+) -> Answer:
+    """Understand one line by itself, whatever the layout of other lines.
+
+    Parameters
+    ----------
+    value : object
+        The line's value, of `values`.
+    names : sequence of str, optional
+        The objects' names in order, where an about-line gave them; no others are accepted then. Without them,
+        cells that are all numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
+    n_objects : int, optional
+        How many objects there are, where they are numbered.
+    named : bool
+        Objects have names: text that spells a number is a name too. (Numbers that are no text stay numbers.)
+
+    Returns
+    -------
+    Answer
+        Fields other than objects, weight and answer are ignored.
+
+    Examples
+    --------
+    >>> answer({"anchor": "x", "ranking": ["b", "a"], "rt": 0.7, "answer": 12})
+    Answer(comparisons=Comparisons(1 triplets, 3 objects), id=12)
+    >>> answer({"anchor": "7", "near": "8", "far": "9"}, named=True).comparisons.names
+    ('7', '8', '9')
+    >>> answer(["x", "x", "y"])
+    Traceback (most recent call last):
+    nearer.comparisons.rows.BadRowError: row 0 compares object 0 (x) with itself
+    """
+    record = _record(value)
+    layout = None if record is None else understand(list(record))
+    problem = _problem(value, record, layout)
+    if problem is not None:
+        raise BadRowError(0, problem)
+    assert record is not None
+    if layout is None:
+        given = ", ".join(map(repr, record)) or "no fields"
+        raise BadRowError(0, f"has {given}, which says nothing; understood are\n{understood_headers()}")
+    its_id = record.get(layout.optional.get("answers", ""))
+    layout = replace(
+        layout, optional={what: name for what, name in layout.optional.items() if what == "weights"}, others=()
+    )
+    columns = {name: _column([record.get(name)]) for name in layout.objects}
+    columns |= {name: [record[name]] for name in layout.optional.values()}
+    if named and names is None and not _all_numbers([record.get(name) for name in layout.objects]):
+        names = sorted(object_texts(layout, columns))
+    fields, _ = fields_of_columns(layout, columns, names)
+    return Answer(Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id)
 
 
 def _record(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list) and len(value) in OBJECTS:
         return dict(zip(OBJECTS[len(value)], value, strict=True))
     return value if isinstance(value, dict) else None
+
+
+def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -> str | None:
+    """What keeps a line from saying what its layout wants, as the end of a sentence; None if nothing does."""
+    if record is None:
+        return str(value) if isinstance(value, ValueError) else NEITHER
+    wanted = () if layout is None else layout.objects
+    missing = [name for name in wanted if record.get(name) is None]
+    if missing and "rank2" not in {name.lower() for name in wanted}:
+        return f"has no {missing[0]!r}"
+    return None
+
+
+def _all_numbers(cells: list[Any]) -> bool:
+    flat = [part for cell in cells for part in (cell if isinstance(cell, list) else [cell])]
+    return all(isinstance(part, int | float) for part in flat)
 
 
 def _table(

@@ -63,8 +63,8 @@ class Erkle:
         By how much the eigenvalues have yet to shrink.
     unpaid : int
         Answers since they last did.
-    usual : float
-        The usual size of negative eigenvalues.
+    shift : float
+        That of the inverse of a large kernel.
     """
 
     kernel: np.ndarray
@@ -75,7 +75,7 @@ class Erkle:
     n_updates: int = 0
     owed: float = 0.0
     unpaid: int = 0
-    usual: float = 0.0
+    shift: float = 0.0
 
     def __post_init__(self) -> None:
         self._take_in(self.kernel)
@@ -86,7 +86,7 @@ class Erkle:
         if self.n_objects <= SMALL:
             self.stepped: Stepped = SmallKernel(kernel, self.skipping)
         else:
-            self.stepped = LargeKernel(kernel, self.skipping, self.usual)
+            self.stepped = LargeKernel(kernel, self.skipping, self.shift)
 
     def grow(self, n_objects: int) -> None:
         """Add objects of which nothing is known: each its own, at the same distance from all."""

@@ -3,9 +3,11 @@
 Beside K lives the inverse M = (K + εI)⁻¹, kept up to date by rank-one terms. K⁺ = K + ω p pᵀ is semidefinite, so
 the eigenvector of the one negative eigenvalue μ of K⁺ - ω u uᵀ is (K⁺ - μI)⁻¹u, and it lies in the Krylov space of
 u and M. There Lanczos' method needs some ten products, whatever n is: apart from μ's place, the spectrum of M lies
-in (0, 1/ε]. It converges fastest for ε near |μ|, so ε follows the usual |μ|. Each eigenvector is held against K
-itself by one more product; when it fails (the inverse has drifted, or ε is far off), the inverse is made anew.
+in (0, 1/ε]. It converges fastest for ε near |μ|, so ε follows the sizes of late. Each eigenvector is held against
+K itself by one more product; when it fails (the inverse has drifted, or ε is far off), the inverse is made anew.
 """
+
+from collections import deque
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -18,11 +20,10 @@ from nearer.kernel.symmetric import UpdatedMatrix
 
 FLOOR = 1e-10  # eigenvalues above -FLOOR * trace count as zero
 RESIDUAL = 1e-11  # an eigenvector is good enough when its residual is below RESIDUAL * trace
-MOST_PRODUCTS = 60
+MOST_PRODUCTS = 100
 FIRST_SHIFT = 1 / 15  # of the step that first needs an inverse: a typical |μ|
-MEMORY = 0.03  # how fast the usual |μ| follows the last one
-USUAL_PRODUCTS, SURPLUS = 10, 200  # a new inverse costs about as much as this many products
-NEAR = 2.0  # shifts within this factor of the usual |μ| are left alone
+LOOK = 16  # projections after which the shift is looked at again, in the light of eight times as many
+INVERSE, HORIZON = 250, 250  # products that a new inverse costs, and projections in which it has to pay
 
 
 class LargeKernel:
@@ -34,8 +35,8 @@ class LargeKernel:
         A positive semidefinite matrix; it becomes the kernel's own.
     skipping : Skipping
         With a lower bound of its eigenvalues.
-    usual : float, default=0
-        The usual size of the negative eigenvalues, where it is known.
+    shift : float, default=0
+        ε to begin with; by default it is found.
 
     Attributes
     ----------
@@ -43,15 +44,14 @@ class LargeKernel:
         Products with an n × n matrix that the eigenproblems took, one number each.
     """
 
-    def __init__(self, kernel: np.ndarray, skipping: Skipping, usual: float = 0.0) -> None:
+    def __init__(self, kernel: np.ndarray, skipping: Skipping, shift: float = 0.0) -> None:
         self.skipping = skipping
-        self.usual = usual
+        self.shift = shift
         self.products: list[int] = []
         self._matrix = UpdatedMatrix(kernel)
         self._trace = self._matrix.trace()
         self._inverse: UpdatedMatrix | None = None
-        self._shift = 0.0
-        self._surplus = 0
+        self._sizes: deque[float] = deque(maxlen=LOOK * 8)
         self._lanczos = Lanczos(len(kernel))
 
     def at(self, objects: list[int]) -> np.ndarray:
@@ -66,7 +66,8 @@ class LargeKernel:
         """Come to the state of a kernel that was just made from ``full()``."""
         self._matrix.settle()
         self._trace = self._matrix.trace()
-        self._inverse, self._surplus = None, 0
+        self._inverse = None
+        self._sizes.clear()
 
     def step(self, objects: list[int], direction: Direction, length: float) -> None:
         """Take a step of that length and project."""
@@ -96,11 +97,11 @@ class LargeKernel:
         """Return the negative eigenpair of the matrix less fall * down downᵀ; 0 and None if there is none."""
         self.products.append(0)
         if self._inverse is None:
-            self.usual = self.usual or fall * FIRST_SHIFT
-            self._invert(self.usual)
+            self.shift = self.shift or fall * FIRST_SHIFT
+            self._invert()
         for _ in range(2):
             assert self._inverse is not None
-            found = self._lanczos.run(self._inverse, objects, down, fall, self._shift, self._trace, bound)
+            found = self._lanczos.run(self._inverse, objects, down, fall, self.shift, self._trace, bound)
             known, eigenvalue, vector = found
             self.products[-1] += self._lanczos.size - 1
             if known == loops.POSITIVE:
@@ -111,7 +112,8 @@ class LargeKernel:
                 self.products[-1] += 1
                 if np.linalg.norm(residual) <= 10 * RESIDUAL * self._trace:
                     return eigenvalue, vector
-            self._invert(max(-eigenvalue, self.usual / 100))
+            self.shift = max(-eigenvalue, self.shift / 100)
+            self._invert()
         matrix = self._matrix.settle().copy(order="F")
         matrix[np.ix_(objects, objects)] -= fall * np.outer(down, down)
         values, vectors = eigh(matrix, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
@@ -144,23 +146,38 @@ class LargeKernel:
             inverse.add(axis[0] * moved + axis[1] * turned, -value)
 
     def _follow(self, size: float) -> None:
-        """Note the size of a negative eigenvalue; make the inverse anew where another shift would pay."""
-        self.usual *= min(max(size / self.usual, 0.1), 10.0) ** MEMORY
-        self._surplus += max(0, self.products[-1] - USUAL_PRODUCTS)
-        off = self.usual / self._shift
-        if self._surplus > SURPLUS and not 1.0 / NEAR < off < NEAR:
-            self._inverse = None
+        """Note the size of a negative eigenvalue; drop the inverse where another shift would pay for a new one."""
+        self._sizes.append(size)
+        if len(self.products) % LOOK == 0:
+            sizes = np.array(self._sizes)
+            shifts = np.append(np.geomspace(sizes.min(), sizes.max(), 13), self.shift)
+            costs = expected_products(sizes, shifts[:, None], RESIDUAL * self._trace).mean(axis=1)
+            best = int(np.argmin(costs))
+            if HORIZON * (costs[-1] - costs[best]) > INVERSE:
+                self.shift, self._inverse = float(shifts[best]), None
 
-    def _invert(self, shift: float) -> None:
+    def _invert(self) -> None:
         """Make the inverse anew, by Cholesky's factors and in place."""
         self._inverse = None  # room for the new one
         base = self._matrix.settle().copy(order="F")
-        base[np.diag_indices_from(base)] += shift
+        base[np.diag_indices_from(base)] += self.shift
         factor, _ = lapack.dpotrf(base, lower=1, overwrite_a=1)
         inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
         if failed:
             raise np.linalg.LinAlgError("the kernel is no longer positive semidefinite")
-        self._inverse, self._shift, self._surplus = UpdatedMatrix(inverse), shift, 0
+        self._inverse = UpdatedMatrix(inverse)
+
+
+def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:
+    """Return about how many products an eigenvalue of that size takes with that shift.
+
+    Examples
+    --------
+    >>> expected_products(np.array([0.01, 0.01, 0.0001]), np.array([0.01, 0.1, 0.01]), 1e-9).round(1)
+    array([10.4, 28.6, 63. ])
+    """
+    condition = np.maximum(size / shift, shift / size)
+    return 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * size / tol)
 
 
 class Lanczos:

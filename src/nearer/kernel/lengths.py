@@ -3,7 +3,8 @@
 A fixed rule gives γ = δ(t) f, where f is the slope of the loss: 1 - p for STE, 0 or 1 for GNMDS, and for any loss
 the mean of its two slopes, ½(∂/∂near - ∂/∂far). A passive-aggressive step is as long as it takes: a step of length
 γ lowers near - far by ``slope * γ``, so γ = (near - far + margin) / slope meets the margin exactly (4.18), and the
-margin log P - log(1 - P) stands for a wanted probability P (4.20).
+margin log P - log(1 - P) stands for a wanted probability P (4.20). A cap on it, as PA-I has one, is what the paper
+leaves to future work.
 """
 
 import math
@@ -30,10 +31,8 @@ def check_steps(model: Any) -> None:
     check(model, "probability", good, "None or a number between 0.5 and 1")
     good = longest is None or (is_number(longest) and longest > 0)
     check(model, "aggressiveness", good, "None or a number above 0")
-    if model.step != PASSIVE_AGGRESSIVE and (wanted, longest, model.margin) != (None, None, 1.0):
-        raise ValueError(
-            f"margin, probability and aggressiveness are for passive-aggressive steps; got step={model.step!r}"
-        )
+    if model.step != PASSIVE_AGGRESSIVE and (wanted is not None or model.margin != 1.0):
+        raise ValueError(f"margin and probability are for passive-aggressive steps; got step={model.step!r}")
 
 
 def length_of_step(model: Any, loss: Any) -> Length:
@@ -61,9 +60,9 @@ def length_of_step(model: Any, loss: Any) -> Length:
                 f"function of far - near; got loss={loss!r}: give a margin instead"
             )
         margin = math.log(model.probability) - math.log1p(-model.probability)
-    longest = math.inf if model.aggressiveness is None else model.aggressiveness
+    most = math.inf if model.aggressiveness is None else model.aggressiveness * (margin or 1.0)
 
     def passive_aggressive(near: float, far: float, slope: float, weight: float, t: int) -> float:
-        return min(min(weight, 1.0) * (near - far + margin) / slope, longest)
+        return min(min(weight, 1.0) * (near - far + margin), most) / slope
 
     return passive_aggressive

@@ -4,23 +4,26 @@ ERKLE of Heim, Berger, Seversky and Hauskrecht (2015). The estimator validates a
 the algorithm is in :mod:`nearer.kernel.erkle`.
 """
 
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.comparisons.given import as_comparisons, joined, with_weight
+from nearer.comparisons.given import as_comparisons, joined, renumbered, with_weight
 from nearer.comparisons.randomness import own_random
 from nearer.kernel.erkle import Erkle, Rules
-from nearer.kernel.fitted import FittedKernel, check_kernel
+from nearer.kernel.fitted import FittedKernel, check_kernel, kernel_distances
 from nearer.kernel.lengths import PASSIVE_AGGRESSIVE, check_steps, length_of_step
 from nearer.kernel.remembered import Remembered
 from nearer.kernel.stepped import Skipping
 from nearer.losses import as_loss
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
+from nearer.progress import progress
+
+FEW = 16  # questions answered one by one
 
 
 class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
@@ -42,9 +45,10 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
     probability : float, optional
         In place of the margin: how probable the answer has to be, above one half. For the losses "gnmds" and
         "ste", whose probability is the logistic function of far - near.
-    aggressiveness : float, optional
-        The longest passive-aggressive step (C of PA-I). It keeps wrong answers from being believed at once; 0.03
-        to 0.1 is sensible for a margin of 1, whose first steps are 0.1 long.
+    aggressiveness : float or None, default=0.7
+        By how much of the margin one passive-aggressive step may move near - far at most (PA-I's cap on the step).
+        It keeps wrong answers from being believed at once: with 20 % of them wrong, 0.5 is better. None, the
+        paper's way, sets no limit and suits answers without errors.
     passes : int, default=1
         Steps for each new answer: one for the answer itself, the others for answers seen before. More use the
         answers better and take longer.
@@ -116,7 +120,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         step: str | float = PASSIVE_AGGRESSIVE,
         margin: float = 1.0,
         probability: float | None = None,
-        aggressiveness: float | None = None,
+        aggressiveness: float | None = 0.7,
         passes: int = 1,
         replay: str = "uniform",
         shrinkage: float = 0.0,
@@ -197,11 +201,27 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             rows = rows[:, [0, 1, 0, 2]]
         weights = np.ones(len(rows)) if given.weights is None else given.weights
         try:
-            for row, weight in progress(rows.tolist(), weights.tolist(), self.verbose):
-                self._erkle.see(row, weight, rules)
+            with progress(len(rows), "answer", self.verbose) as bar:
+                for row, weight in zip(rows.tolist(), weights.tolist(), strict=True):
+                    self._erkle.see(row, weight, rules)
+                    if bar is not None:
+                        bar.update(1)
         finally:  # what was learned up to an interruption counts
             self._note()
         return self
+
+    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances; those of a few questions without a copy of the kernel."""
+        check_is_fitted(self, "n_seen_")
+        asked = as_comparisons(questions)
+        n_known = self._erkle.n_objects
+        rows = renumbered(asked, self.names_, n_known)
+        if self._kernel is not None or len(rows) > FEW or (rows.size and int(rows.max()) == n_known):
+            return super()._distances(asked)
+        small = [self._erkle.stepped.at(row) for row in rows.tolist()]
+        places = np.arange(rows.shape[1])[None]
+        pairs = [kernel_distances(one, places) for one in small]
+        return np.array([float(near[0]) for near, _ in pairs]), np.array([float(far[0]) for _, far in pairs])
 
     @property
     def kernel_(self) -> np.ndarray:
@@ -278,7 +298,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             "weights": erkle.remembered.weights,
             "draws": erkle.remembered.draws,
             "bound": erkle.skipping.bound,
-            "usual": getattr(erkle.stepped, "usual", 0.0),
+            "shift": getattr(erkle.stepped, "shift", 0.0),
             "owed": erkle.owed,
             "unpaid": erkle.unpaid,
             "random": erkle.random.bit_generator.state,
@@ -306,7 +326,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             self.n_updates_,
             float(stream["owed"]),
             int(stream["unpaid"]),
-            float(stream["usual"]),
+            float(stream["shift"]),
         )
         del self._stream
         self._note()
@@ -330,13 +350,3 @@ def random_in_state(state: dict[str, Any]) -> np.random.Generator:
     bits = getattr(np.random, state["bit_generator"])(0)
     bits.state = state
     return np.random.Generator(bits)
-
-
-def progress(rows: list[Any], weights: list[float], verbose: bool) -> Iterable[tuple[Any, float]]:
-    """Walk over rows and weights, with a bar where one is wanted."""
-    pairs = zip(rows, weights, strict=True)
-    if not verbose:
-        return pairs
-    from tqdm import tqdm
-
-    return tqdm(pairs, total=len(rows), unit=" answers")

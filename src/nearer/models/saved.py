@@ -30,7 +30,11 @@ from nearer.models.values import Custom, decode, encode, home_of
 __all__ = ["FORMAT", "MODELS", "SavedModel", "load_model", "save_model"]
 
 FORMAT = 1
-MODELS = {"OnlineKernel": "nearer.kernel", "OrdinalEmbedding": "nearer.embedding"}
+MODELS = {
+    "ComparisonKernel": "nearer.kernel",
+    "OnlineKernel": "nearer.kernel",
+    "OrdinalEmbedding": "nearer.embedding",
+}
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes
 
