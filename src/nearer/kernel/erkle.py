@@ -25,7 +25,7 @@ SMALL = 150  # objects up to which LAPACK solves the eigenproblem of a step fast
 class Rules:
     """What the estimator's parameters ask for.
 
-    Parameters
+    Attributes
     ----------
     length : callable
         The length of a step.
@@ -47,7 +47,7 @@ class Rules:
 class Erkle:
     """The state of the algorithm between two answers.
 
-    Parameters
+    Attributes
     ----------
     kernel : array of shape (n, n)
         A positive semidefinite matrix, which becomes the algorithm's own.

@@ -37,7 +37,7 @@ class Stepped(Protocol):
 class Skipping:
     """The bound λ̂ that skips projections, with its counts.
 
-    Parameters
+    Attributes
     ----------
     bound : float
         λ̂, a lower bound of the smallest eigenvalue.
