@@ -34,7 +34,7 @@ class Rules:
     fair : bool
         Whether answers drawn less often are favoured.
     shrinkage : float
-        By how much all eigenvalues fall for each answer.
+        By how much all eigenvalues fall for as many answers as there are objects.
     """
 
     length: Length
@@ -59,10 +59,8 @@ class Erkle:
         The answers that can be drawn.
     n_seen, n_updates : int
         Answers seen, and steps of a positive length.
-    owed : float
-        By how much the eigenvalues have yet to shrink.
     unpaid : int
-        Answers since they last did.
+        Answers since the eigenvalues last shrank.
     shift : float
         That of the inverse of a large kernel.
     """
@@ -73,7 +71,6 @@ class Erkle:
     remembered: Remembered = field(default_factory=Remembered.none)
     n_seen: int = 0
     n_updates: int = 0
-    owed: float = 0.0
     unpaid: int = 0
     shift: float = 0.0
 
@@ -107,10 +104,9 @@ class Erkle:
                     again, its_weight = self.remembered.draw(self.random, rules.fair)
                     self._take(again, its_weight, rules.length, self.n_seen + k)
         if rules.shrinkage > 0.0:
-            self.owed += rules.shrinkage
             self.unpaid += 1
             if self.unpaid >= self.n_objects:
-                self._pay()
+                self._shrink(rules.shrinkage)
 
     def _take(self, row: Any, weight: float, length: Length, t: int) -> None:
         objects, direction = objects_of(*row)
@@ -123,11 +119,11 @@ class Erkle:
             self.stepped.step(objects, direction, gamma)
             self.n_updates += 1
 
-    def _pay(self) -> None:
-        """Shrink the eigenvalues by what is owed: the proximal step of the trace, n³ for n answers."""
+    def _shrink(self, amount: float) -> None:
+        """Lower all eigenvalues, to zero at most: the proximal step of the trace, n³ for n answers."""
         values, vectors = eigh(self.stepped.full(), overwrite_a=True, check_finite=False)
-        values = np.maximum(values - self.owed, 0.0)
+        values = np.maximum(values - amount, 0.0)
         kept = values > 0.0
         self.skipping.bound = float(values[0])
-        self.owed, self.unpaid = 0.0, 0
+        self.unpaid = 0
         self._take_in(mirrored(np.asfortranarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)))

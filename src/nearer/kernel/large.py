@@ -23,6 +23,7 @@ RESIDUAL = 1e-11  # an eigenvector is good enough when its residual is below RES
 MOST_PRODUCTS = 100
 FIRST_SHIFT = 1 / 15  # of the step that first needs an inverse: a typical |μ|
 LOOK = 16  # projections after which the shift is looked at again, in the light of eight times as many
+KEPT = 10_000  # counts of products
 INVERSE, HORIZON = 250, 250  # products that a new inverse costs, and projections in which it has to pay
 
 
@@ -40,14 +41,17 @@ class LargeKernel:
 
     Attributes
     ----------
-    products : list of int
-        Products with an n × n matrix that the eigenproblems took, one number each.
+    products : deque of int
+        Products with an n × n matrix that the last eigenproblems took, one number each.
+    n_inverses : int
+        Inverses made.
     """
 
     def __init__(self, kernel: np.ndarray, skipping: Skipping, shift: float = 0.0) -> None:
         self.skipping = skipping
         self.shift = shift
-        self.products: list[int] = []
+        self.products: deque[int] = deque(maxlen=KEPT)
+        self.n_inverses = 0
         self._matrix = UpdatedMatrix(kernel)
         self._trace = self._matrix.trace()
         self._inverse: UpdatedMatrix | None = None
@@ -148,7 +152,7 @@ class LargeKernel:
     def _follow(self, size: float) -> None:
         """Note the size of a negative eigenvalue; drop the inverse where another shift would pay for a new one."""
         self._sizes.append(size)
-        if len(self.products) % LOOK == 0:
+        if self.skipping.n_projections % LOOK == 0:
             sizes = np.array(self._sizes)
             shifts = np.append(np.geomspace(sizes.min(), sizes.max(), 13), self.shift)
             costs = expected_products(sizes, shifts[:, None], RESIDUAL * self._trace).mean(axis=1)
@@ -166,6 +170,7 @@ class LargeKernel:
         if failed:
             raise np.linalg.LinAlgError("the kernel is no longer positive semidefinite")
         self._inverse = UpdatedMatrix(inverse)
+        self.n_inverses += 1
 
 
 def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:

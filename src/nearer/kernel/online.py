@@ -55,8 +55,10 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
     replay : {"uniform", "fair"}, default="uniform"
         Which earlier answers are gone over: any at random, or of two at random the one that was drawn less often.
     shrinkage : float, default=0.0
-        By how much all eigenvalues fall for each answer, down to zero at most: trace regularisation. What is owed
-        is paid by one eigendecomposition for as many answers as there are objects.
+        By how much all eigenvalues fall, to zero at most, for as many answers as there are objects: trace
+        regularisation, which leads to few dimensions. With small steps taken often (``passes=5,
+        aggressiveness=0.1``), 0.05 is a good deal better where objects differ in few ways, and worse where they
+        differ in many.
     n_objects : int, optional
         Objects there are. An answer about any other is refused. By default objects are added as answers name them.
     random_state : int, RandomState or None, default=None
@@ -299,7 +301,6 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             "draws": erkle.remembered.draws,
             "bound": erkle.skipping.bound,
             "shift": getattr(erkle.stepped, "shift", 0.0),
-            "owed": erkle.owed,
             "unpaid": erkle.unpaid,
             "random": erkle.random.bit_generator.state,
         }
@@ -324,7 +325,6 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             Remembered(rows.astype(np.int32), weights.astype(np.float64), draws.astype(np.int64)),
             self.n_seen_,
             self.n_updates_,
-            float(stream["owed"]),
             int(stream["unpaid"]),
             float(stream["shift"]),
         )
