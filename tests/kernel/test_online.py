@@ -1,5 +1,6 @@
 """OnlineKernel: equal to ERKLE as printed, true to the paper's claims, and safe to use."""
 
+import functools
 import io
 import pickle
 import tracemalloc
@@ -180,21 +181,25 @@ def test_weyls_bound_skips_no_projection_that_is_needed(seed, length, large):
         assert lowest_share(kernel.full()) >= -1e-9
 
 
-@pytest.mark.parametrize(
-    ("parameters", "gamma"),
-    [
-        ({"aggressiveness": None}, passive_aggressive()),
-        ({"margin": 2.0, "aggressiveness": None}, passive_aggressive(2.0)),
-        ({"loss": "ste", "step": 1.0}, ste(lambda t: 1.0)),
-        ({"loss": "ste", "step": "1/sqrt(t)"}, ste(lambda t: t**-0.5)),
-        ({"loss": "ste", "step": "1/t"}, ste(lambda t: 1 / t)),
-        ({"loss": "gnmds", "step": 0.1}, gnmds(lambda t: 0.1)),
-    ],
-    ids=["PA", "PA margin 2", "STE 1", "STE 1/sqrt(t)", "STE 1/t", "GNMDS 0.1"],
-)
-def test_equals_the_printed_algorithm(kind, parameters, gamma):
-    rows = ANSWERS.rows[:2000]
-    literal, counts = erkle(rows, 100, gamma)
+RULES = {
+    "PA": ({"aggressiveness": None}, passive_aggressive()),
+    "PA margin 2": ({"margin": 2.0, "aggressiveness": None}, passive_aggressive(2.0)),
+    "STE 1": ({"loss": "ste", "step": 1.0}, ste(lambda t: 1.0)),
+    "STE 1/sqrt(t)": ({"loss": "ste", "step": "1/sqrt(t)"}, ste(lambda t: t**-0.5)),
+    "STE 1/t": ({"loss": "ste", "step": "1/t"}, ste(lambda t: 1 / t)),
+    "GNMDS 0.1": ({"loss": "gnmds", "step": 0.1}, gnmds(lambda t: 0.1)),
+}
+
+
+@functools.cache
+def printed_kernel(rule):
+    return erkle(ANSWERS.rows[:2000], 100, RULES[rule][1])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_equals_the_printed_algorithm(kind, rule):
+    rows, parameters = ANSWERS.rows[:2000], RULES[rule][0]
+    literal, counts = printed_kernel(rule)
     model = OnlineKernel(**parameters, n_objects=100).fit(rows)
     np.testing.assert_allclose(model.kernel_, literal, atol=1e-6)
     assert lowest_share(model.kernel_) >= -1e-9
@@ -565,3 +570,52 @@ def rewrite(path, member, array):
     with zipfile.ZipFile(path, "w") as file:
         for name, data in content.items():
             file.writestr(name, data)
+
+
+def test_objects_that_appear_one_by_one(monkeypatch):
+    """The kernel grows out of the small ones, and grows on, without an inverse for each newcomer."""
+    monkeypatch.setattr(engine, "SMALL", 40)
+    rows = [(0, 1, 2)] + [(n, n - 1, n - 2) for n in range(3, 90)]
+    later = comparisons_from_points(POINTS[:90], 400, random_state=3).rows.tolist()
+    model = OnlineKernel(aggressiveness=None)
+    for row in rows + later[:200]:
+        model.partial_fit(row)
+    inverses = model._erkle.stepped.n_inverses
+    for number, row in enumerate(later[200:]):
+        model.partial_fit((90 + number, *row[1:]) if number < 10 else row)
+    assert model.kernel_.shape == (100, 100)
+    assert model._erkle.stepped.n_inverses <= inverses + 2
+    told = rows + later[:200] + [(90 + i, *row[1:]) for i, row in enumerate(later[200:210])] + later[210:]
+    literal, _ = erkle(told, 100, passive_aggressive())
+    np.testing.assert_allclose(model.kernel_, literal, atol=1e-6)
+
+
+def test_an_interruption_between_matrix_and_inverse_does_no_harm(monkeypatch):
+    kernel = LargeKernel(np.eye(30, order="F"), Skipping(1.0))
+    rows = comparisons_from_points(POINTS[:30], 300, random_state=0).rows.tolist()
+    real, calls = LargeKernel._lower, []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) % 20 == 0:
+            raise KeyboardInterrupt
+        return real(self, *given)
+
+    monkeypatch.setattr(LargeKernel, "_lower", interrupted)
+    for a, b, c in rows:
+        objects, direction = objects_of(a, b, a, c)
+        try:
+            kernel.step(objects, direction, 0.05)
+        except KeyboardInterrupt:
+            assert lowest_share(kernel.full()) >= -1e-9
+    assert lowest_share(kernel.full()) >= -1e-9
+
+
+@pytest.mark.parametrize("length", [1e-12, 1e-9, 1e-6, 1e3])
+def test_steps_of_any_length(length, kind):
+    rows = comparisons_from_points(POINTS[:30], 150, random_state=0).rows
+    model = OnlineKernel("gnmds", step=length, n_objects=30).fit(rows)
+    assert np.isfinite(model.kernel_).all()
+    assert lowest_share(model.kernel_) >= -1e-9
+    literal, _ = erkle(rows, 30, gnmds(lambda t: length))
+    np.testing.assert_allclose(model.kernel_, literal, atol=1e-6 * max(1, np.trace(literal)))

@@ -88,10 +88,11 @@ class Erkle:
     def grow(self, n_objects: int) -> None:
         """Add objects of which nothing is known: each its own, at the same distance from all."""
         if n_objects > self.n_objects:
-            wider = np.eye(n_objects, order="F")
-            wider[: self.n_objects, : self.n_objects] = self.stepped.full()
             self.skipping.bound = min(self.skipping.bound, 1.0)
-            self._take_in(wider)
+            self.stepped.grow(n_objects)
+            if self.n_objects <= SMALL < n_objects:
+                self._take_in(self.stepped.full())
+            self.n_objects = n_objects
 
     def see(self, row: Any, weight: float, rules: Rules) -> None:
         """Learn from one comparison (i, j, l, k), and once more from some seen before."""

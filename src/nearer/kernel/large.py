@@ -24,6 +24,7 @@ MOST_PRODUCTS = 100
 FIRST_SHIFT = 1 / 15  # of the step that first needs an inverse: a typical |μ|
 LOOK = 16  # projections after which the shift is looked at again, in the light of eight times as many
 KEPT = 10_000  # counts of products
+DRIFT = 1e-7  # error of the inverse, of a vector of length one, above which it is made anew
 INVERSE, HORIZON = 250, 250  # products that a new inverse costs, and projections in which it has to pay
 
 
@@ -75,7 +76,13 @@ class LargeKernel:
 
     def step(self, objects: list[int], direction: Direction, length: float) -> None:
         """Take a step of that length and project."""
-        fall, up, down = direction.spread * length, direction.up, direction.down
+        try:
+            self._step(objects, direction.up, direction.down, direction.spread * length)
+        except BaseException:  # an interruption may have come between matrix and inverse
+            self._inverse = None
+            raise
+
+    def _step(self, objects: list[int], up: np.ndarray, down: np.ndarray, fall: float) -> None:
         bound = max(0.0, self.skipping.bound)
         skip = self.skipping.may_skip(fall)
         if self._inverse is not None:
@@ -103,6 +110,8 @@ class LargeKernel:
         if self._inverse is None:
             self.shift = self.shift or fall * FIRST_SHIFT
             self._invert()
+        elif self.skipping.n_projections % LOOK == 0 and self._has_drifted(self._inverse, objects, down):
+            self._invert()
         for _ in range(2):
             assert self._inverse is not None
             found = self._lanczos.run(self._inverse, objects, down, fall, self.shift, self._trace, bound)
@@ -123,6 +132,14 @@ class LargeKernel:
         values, vectors = eigh(matrix, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
         lowest = float(values[0])
         return (lowest, vectors[:, 0]) if lowest < 0.0 else (0.0, None)
+
+    def _has_drifted(self, inverse: UpdatedMatrix, objects: list[int], down: np.ndarray) -> bool:
+        """Whether the inverse is one no longer, seen on one vector. A proof that all is well rests on it alone."""
+        image = inverse.combination(objects, down)
+        back = self._matrix.product(image) + self.shift * image
+        back[objects] -= down
+        self.products[-1] += 1
+        return bool(np.linalg.norm(back) > DRIFT)
 
     def _lower(
         self,
@@ -163,14 +180,23 @@ class LargeKernel:
     def _invert(self) -> None:
         """Make the inverse anew, by Cholesky's factors and in place."""
         self._inverse = None  # room for the new one
+        self.shift = max(self.shift, 10 * FLOOR * self._trace)  # what counts as zero may be negative
         base = self._matrix.settle().copy(order="F")
         base[np.diag_indices_from(base)] += self.shift
-        factor, _ = lapack.dpotrf(base, lower=1, overwrite_a=1)
-        inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        factor, failed = lapack.dpotrf(base, lower=1, overwrite_a=1)
         if failed:
-            raise np.linalg.LinAlgError("the kernel is no longer positive semidefinite")
+            raise np.linalg.LinAlgError(f"the kernel has an eigenvalue below {-self.shift:.3g}: it cannot go on")
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         self._inverse = UpdatedMatrix(inverse)
         self.n_inverses += 1
+
+    def grow(self, n_objects: int) -> None:
+        """Add objects that are each their own: a row and a column of the identity."""
+        self._trace += n_objects - len(self._matrix)
+        self._matrix.grow(n_objects, 1.0)
+        if self._inverse is not None:
+            self._inverse.grow(n_objects, 1.0 / (1.0 + self.shift))
+        self._lanczos = Lanczos(n_objects)
 
 
 def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:

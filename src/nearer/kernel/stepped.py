@@ -26,6 +26,9 @@ class Stepped(Protocol):
     def step(self, objects: list[int], direction: Direction, length: float) -> None:
         """Take a step of that length and project."""
 
+    def grow(self, n_objects: int) -> None:
+        """Add objects that are each their own: a row and a column of the identity."""
+
     def full(self) -> np.ndarray:
         """Return a copy of the kernel."""
 
@@ -90,6 +93,12 @@ class SmallKernel:
                 matrix -= lowest * np.outer(vectors[:, 0], vectors[:, 0])
             self.skipping.bound = max(0.0, lowest)
         self._matrix = matrix
+
+    def grow(self, n_objects: int) -> None:
+        """Add objects that are each their own: a row and a column of the identity."""
+        wider = np.eye(n_objects, order="F")
+        wider[: len(self._matrix), : len(self._matrix)] = self._matrix
+        self._matrix = wider
 
     def full(self) -> np.ndarray:
         """Return a copy of the kernel."""

@@ -36,6 +36,17 @@ class UpdatedMatrix:
         self._weights = np.empty(WAITING)
         self._waiting = 0
 
+    def __len__(self) -> int:
+        return len(self._base)
+
+    def grow(self, n: int, diagonal: float) -> None:
+        """Add rows and columns that are zero but on the diagonal."""
+        known = self.settle()
+        self._base = np.zeros((n, n), order="F")
+        self._base[: len(known), : len(known)] = known
+        self._base[np.arange(len(known), n), np.arange(len(known), n)] = diagonal
+        self._factors = np.empty((n, WAITING), order="F")
+
     def product(self, vector: np.ndarray) -> np.ndarray:
         """Return the product with a vector: one pass over the lower triangle."""
         result = blas.dsymv(1.0, self._base, vector, lower=1)
