@@ -73,21 +73,43 @@ class Erkle:
     n_updates: int = 0
     unpaid: int = 0
     shift: float = 0.0
+    _copy: np.ndarray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._take_in(self.kernel)
         del self.kernel  # the stepped kernel has it
 
+    @property
+    def now(self) -> np.ndarray:
+        """The kernel as it is now: a read-only copy, made once after an answer."""
+        if self._copy is None:
+            copy = self.stepped.full()
+            copy.flags.writeable = False
+            self._copy = copy
+        return self._copy
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether there is a copy of the kernel as it is now."""
+        return self._copy is not None
+
     def _take_in(self, kernel: np.ndarray) -> None:
+        self._copy = None
         self.n_objects = len(kernel)
         if self.n_objects <= SMALL:
             self.stepped: Stepped = SmallKernel(kernel, self.skipping)
         else:
             self.stepped = LargeKernel(kernel, self.skipping, self.shift)
 
+    def settle(self) -> None:
+        """Come to the state of one that was just read from a file."""
+        self._copy = None
+        self.stepped.settle()
+
     def grow(self, n_objects: int) -> None:
         """Add objects of which nothing is known: each its own, at the same distance from all."""
         if n_objects > self.n_objects:
+            self._copy = None
             self.skipping.bound = min(self.skipping.bound, 1.0)
             self.stepped.grow(n_objects)
             if self.n_objects <= SMALL < n_objects:
@@ -96,6 +118,7 @@ class Erkle:
 
     def see(self, row: Any, weight: float, rules: Rules) -> None:
         """Learn from one comparison (i, j, l, k), and once more from some seen before."""
+        self._copy = None
         self.n_seen += 1
         self._take(row, weight, rules.length, self.n_seen)
         if rules.passes > 1:

@@ -102,7 +102,6 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
     """
 
     _erkle: Erkle
-    _kernel: np.ndarray | None
     _learned_arrays = ("kernel_",)
     _learned_values = (
         "loss_",
@@ -218,7 +217,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         asked = as_comparisons(questions)
         n_known = self._erkle.n_objects
         rows = renumbered(asked, self.names_, n_known)
-        if self._kernel is not None or len(rows) > FEW or (rows.size and int(rows.max()) == n_known):
+        if self._erkle.is_copied or len(rows) > FEW or (rows.size and int(rows.max()) == n_known):
             return super()._distances(asked)
         small = [self._erkle.stepped.at(row) for row in rows.tolist()]
         places = np.arange(rows.shape[1])[None]
@@ -230,20 +229,15 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         """The kernel: a copy, made when it is asked for after an answer."""
         if "_erkle" not in vars(self):
             raise AttributeError("this OnlineKernel has learned nothing yet: call partial_fit first")
-        if self._kernel is None:
-            kernel = self._erkle.stepped.full()
-            kernel.flags.writeable = False
-            self._kernel = kernel
-        return self._kernel
+        return self._erkle.now
 
     @kernel_.setter
     def kernel_(self, kernel: np.ndarray) -> None:
-        self._kernel = kernel
+        self._read_kernel = kernel  # from a file; see _loaded
 
     def _note(self) -> None:
         """Set the learned attributes to what the algorithm has come to."""
         erkle = self._erkle
-        self._kernel = None
         self.n_seen_ = erkle.n_seen
         self.n_updates_ = erkle.n_updates
         self.n_projections_ = erkle.skipping.n_projections
@@ -287,8 +281,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             Any name; the documentation uses the suffix ``.nearer``. A file that is there is replaced in one step.
         """
         if hasattr(self, "_erkle"):
-            self._erkle.stepped.settle()
-            self._kernel = None
+            self._erkle.settle()
         super().save(path)
 
     @property
@@ -307,11 +300,11 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
 
     @stream_.setter
     def stream_(self, stream: dict[str, Any]) -> None:
-        self._stream = stream
+        self._read_stream = stream
 
     def _loaded(self) -> None:
         """Make the algorithm go on from what a file held; refuse a kernel that is none."""
-        stream, kernel = self._stream, np.asarray(self._kernel)
+        stream, kernel = self._read_stream, self._read_kernel
         check_kernel(kernel, self.names_)
         rows, weights, draws = stream["rows"], stream["weights"], stream["draws"]
         if rows.shape != (len(weights), 4) or rows.dtype.kind not in "iu" or draws.shape != weights.shape:
@@ -328,7 +321,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             int(stream["unpaid"]),
             float(stream["shift"]),
         )
-        del self._stream
+        del self._read_stream, self._read_kernel
         self._note()
         if not hasattr(self, "loss_"):
             self.loss_ = as_loss(self.loss, max(2, len(kernel)))

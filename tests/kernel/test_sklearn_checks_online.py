@@ -1,0 +1,43 @@
+"""scikit-learn's own checks of OnlineKernel, through the adapter of `tables`: their X is any table."""
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from nearer import OnlineKernel
+from tables import N_OBJECTS, Tables
+
+NOT_FOR_STREAMS = {
+    "check_sample_weight_equivalence_on_dense_data": "a stream with a row repeated is another stream",
+}
+
+
+class OnTables(Tables, OnlineKernel):
+    def __init__(self, loss="gnmds", step="passive-aggressive", passes=1, random_state=None):
+        super().__init__(loss, step=step, passes=passes, n_objects=N_OBJECTS, random_state=random_state)
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        first = not hasattr(self, "n_seen_")
+        rows = self._rows(X, reset=first)
+        width = self.n_features_in_
+        super().partial_fit(rows, sample_weight=sample_weight)
+        self.n_features_in_ = width
+        return self
+
+
+def name_of(part):
+    if isinstance(part, OnTables):
+        return f"{part.loss}-{part.passes}"
+    return getattr(part, "func", part).__name__
+
+
+def checks():
+    for model in (OnTables(), OnTables("ste", step=0.1, passes=2)):
+        for estimator, check in estimator_checks_generator(model, legacy=True):
+            reason = NOT_FOR_STREAMS.get(name_of(check))
+            marks = [pytest.mark.xfail(reason=reason)] if reason else []
+            yield pytest.param(estimator, check, marks=marks, id=f"{name_of(model)}-{name_of(check)}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
