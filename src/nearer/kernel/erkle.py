@@ -5,7 +5,7 @@ Each answer pushes the kernel (:mod:`~nearer.kernel.directions`) as far as a rul
 (:mod:`~nearer.kernel.stepped`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Rules:
     shrinkage: float
 
 
-@dataclass
+@dataclass(eq=False)
 class Erkle:
     """The state of the algorithm between two answers.
 
@@ -65,7 +65,7 @@ class Erkle:
         That of the inverse of a large kernel.
     """
 
-    kernel: np.ndarray
+    kernel: InitVar[np.ndarray]
     skipping: Skipping
     random: np.random.Generator
     remembered: Remembered = field(default_factory=Remembered.none)
@@ -75,9 +75,8 @@ class Erkle:
     shift: float = 0.0
     _copy: np.ndarray | None = field(default=None, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        self._take_in(self.kernel)
-        del self.kernel  # the stepped kernel has it
+    def __post_init__(self, kernel: np.ndarray) -> None:
+        self._take_in(kernel)
 
     @property
     def now(self) -> np.ndarray:
@@ -149,5 +148,6 @@ class Erkle:
         values = np.maximum(values - amount, 0.0)
         kept = values > 0.0
         self.skipping.bound = float(values[0])
+        self.shift = getattr(self.stepped, "shift", 0.0)
         self.unpaid = 0
         self._take_in(mirrored(np.asfortranarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)))
