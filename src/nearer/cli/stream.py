@@ -63,6 +63,15 @@ def stream(
             min=1, help="Steps an answer: one for itself, the others for earlier answers.", show_default="1"
         ),
     ] = None,
+    shrinkage: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="By how much all eigenvalues fall for as many answers as there are objects: leads to few "
+            "dimensions. 0.05 goes well with --passes 5 --aggressiveness 0.1.",
+            show_default="0",
+        ),
+    ] = None,
     objects: Annotated[
         int | None,
         typer.Option(min=3, help="How many objects there are; an answer about any other is a bad line."),
@@ -99,6 +108,7 @@ def stream(
         "margin": margin,
         "aggressiveness": aggressiveness,
         "passes": passes,
+        "shrinkage": shrinkage,
         "objects": objects,
         "seed": seed,
     }
