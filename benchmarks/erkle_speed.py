@@ -75,11 +75,12 @@ def against_the_printed_algorithm() -> list[dict]:
 
 
 def products() -> list[dict]:
-    """Count products a projection, over the last quarter of 2n answers, where the kernel has become singular."""
+    """Count products a projection, over the last thousand, where the kernel has become singular."""
     found = []
     for n_objects in (250, 500, 1000, 2000, 4000):
-        model = OnlineKernel(aggressiveness=None, n_objects=n_objects).fit(answers_about(n_objects, 2 * n_objects))
-        counts = np.array(model._erkle.stepped.products)[-n_objects // 2 :]
+        rows = answers_about(n_objects, max(2 * n_objects, 2000))
+        model = OnlineKernel(aggressiveness=None, n_objects=n_objects).fit(rows)
+        counts = np.array(model._erkle.stepped.products)[-1000:]
         found.append(
             {
                 "objects": n_objects,
