@@ -4,9 +4,8 @@ A projected gradient step (with the proximal map of the trace) converges from an
 slowly. Between two of them the same objective is lowered by L-BFGS over points X with XXᵀ = K, of the rank just
 found: no eigenvalues, and curvature learned on the way. A run only ever lowers the objective, so the projected
 steps keep their guarantee; they let the rank rise again where a run got stuck, and the certificate says when all
-is done. (A prototype of accelerated projected gradient alone took two to four times as long to a gap of 1e-5 on
-STE, 100 and 500 objects; on the hinge with 100, at the best of four widths, it was at 2e-4 when this had reached
-1e-5, but for a strong ridge.)
+is done. (``benchmarks/convex.py`` has accelerated projected gradient alone beside it, which takes several times as
+long.)
 """
 
 import time
