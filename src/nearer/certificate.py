@@ -101,8 +101,8 @@ def certify(
     Notes
     -----
     It takes one smallest eigenvalue of a dense n × n matrix (up to five for the hinge), so that nothing is left
-    to an iteration that may have missed it: about 0.1 s for 1,000 objects, 1 s for 2,000 and 7 s for 4,000, on
-    one core.
+    to an iteration that may have missed it: a fraction of a second for a thousand objects, seconds for
+    several thousand.
 
     The bound is tight at the optimum and grows with the distance from it; a tenth of a per cent from
     stationarity it can be many times the true excess where the ridge is small. The hinge of GNMDS has a whole
