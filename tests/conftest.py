@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# Small matrices are slower on several threads, and much slower where the cores are busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 @pytest.fixture
 def data_folder() -> Callable[[str], Path]:

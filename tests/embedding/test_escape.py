@@ -119,3 +119,12 @@ def test_gaps_that_cannot_be_known():
         model.optimality_gap([[0, 1, 5]])
     with pytest.raises(ValueError, match="escape must be True or False; got 'yes'"):
         OrdinalEmbedding(1, escape="yes").fit(answers)
+
+
+def test_escape_keeps_to_the_epochs_given():
+    seen = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = stuck(escape=True, max_epochs=6, callback=lambda record: seen.append(record["epoch"]) and False)
+    assert model.n_iter_ <= 6
+    assert max(seen) <= 6

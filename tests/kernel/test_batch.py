@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from nearer import ComparisonKernel, Comparisons, OrdinalEmbedding, load_model
 from nearer.certificate import certify
-from nearer.losses import CKL, GNMDS, SOE, STE, TSTE
+from nearer.losses import CKL, GNMDS, SOE, STE, TSTE, ignorance
 from nearer.metrics import procrustes
 from nearer.simulate import comparisons_from_points
 
@@ -212,3 +212,31 @@ def test_wrong_rows_and_unfitted_models():
         ComparisonKernel().fit(NOISY, sample_weight=np.zeros(len(NOISY)))
     with pytest.raises(NotFittedError):
         ComparisonKernel().predict([[0, 1, 2]])
+
+
+@pytest.mark.parametrize("loss", ["ste", "gnmds", "ckl"])
+def test_a_strong_ridge_is_not_called_converged_before_it_is(loss):
+    """All objects at one place are the optimum: the start is far above, and may not pass for it."""
+    points = np.random.default_rng(0).normal(size=(15, 2))
+    model = ComparisonKernel(loss, regularization=100.0).fit(comparisons_from_points(points, 400, random_state=0))
+    assert model.converged_
+    assert model.objective_ == pytest.approx(ignorance(model.loss_), rel=1e-4)
+
+
+class Steep:
+    """A loss of plain distances, whose slope is infinite where objects meet."""
+
+    def value(self, near, far):
+        return np.sqrt(near) - np.sqrt(far) + 5.0
+
+    def slopes(self, near, far):
+        return 0.5 / np.sqrt(near), -0.5 / np.sqrt(far)
+
+    def probability(self, near, far):
+        return 1.0 / (1.0 + np.exp(near - far))
+
+
+def test_a_slope_that_is_not_finite_is_told():
+    points = np.random.default_rng(0).normal(size=(15, 2))
+    with pytest.raises(ValueError, match="not finite"):
+        ComparisonKernel(Steep(), regularization=1.0).fit(comparisons_from_points(points, 400, random_state=0))

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import json
 import pickle
 import tracemalloc
 import zipfile
@@ -336,7 +337,7 @@ def test_saved_mid_stream_and_gone_on_as_if_nothing_had_happened(kind, tmp_path)
         assert str(getattr(again, name)) == str(getattr(model, name)), name
 
 
-def test_pickled_and_cloned():
+def test_pickled_and_cloned(kind):
     model = OnlineKernel(n_objects=100).fit(ANSWERS.rows[:200])
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(
@@ -619,3 +620,55 @@ def test_steps_of_any_length(length, kind):
     assert lowest_share(model.kernel_) >= -1e-9
     literal, _ = erkle(rows, 30, gnmds(lambda t: length))
     np.testing.assert_allclose(model.kernel_, literal, atol=1e-6 * max(1, np.trace(literal)))
+
+
+def test_one_answer_by_name():
+    model = (
+        OnlineKernel().partial_fit(("Vienna", "Prague", "Rome")).partial_fit(("Graz", "Vienna", "Graz", "Rome"))
+    )
+    assert model.names_ == ("Vienna", "Prague", "Rome", "Graz")
+    assert model.predict(Comparisons([[0, 1, 2]], names=["Graz", "Vienna", "Rome"])) == 1
+
+
+def test_a_refused_growth_changes_nothing(kind):
+    rows = comparisons_from_points(POINTS[:60], 500, random_state=0).rows
+    model = OnlineKernel("gnmds", step=1.0).fit(rows[:250])
+    plain = OnlineKernel("gnmds", step=1.0).fit(rows)
+    with pytest.raises((ValueError, MemoryError)):
+        model.partial_fit((0, 1, 2_000_000_000))
+    model.partial_fit(rows[250:])
+    np.testing.assert_allclose(model.kernel_, plain.kernel_, atol=1e-6 * np.trace(plain.kernel_))
+    assert lowest_share(model.kernel_) >= -1e-9
+
+
+def test_a_loss_may_change_mid_stream():
+    model = OnlineKernel("gnmds", step=0.1, n_objects=5).partial_fit((0, 1, 2))
+    model.set_params(loss="ste").partial_fit((0, 3, 4))
+    assert isinstance(model.loss_, STE)
+    assert 0 < model.kernel_[0, 3] < model.kernel_[0, 1], "a slope of one half, not one"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [("bound", {"float": "nan"}, "are numbers"), ("shift", -1.0, "are numbers"), ("bound", 100.0, None)],
+)
+def test_a_file_whose_stream_is_spoiled(tmp_path, key, value, words):
+    model = OnlineKernel(aggressiveness=None, n_objects=30).fit(
+        comparisons_from_points(POINTS[:30], 300, random_state=0)
+    )
+    path = tmp_path / "kernel.nearer"
+    model.save(path)
+    with zipfile.ZipFile(path) as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    record = json.loads(content["model.json"])
+    record["learned"]["stream_"]["dict"][key] = value
+    content["model.json"] = json.dumps(record)
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in content.items():
+            file.writestr(name, data)
+    if words is not None:
+        with pytest.raises(ValueError, match=words):
+            load_model(path)
+        return
+    again = load_model(path).partial_fit(comparisons_from_points(POINTS[:30], 100, random_state=1))
+    assert lowest_share(again.kernel_) >= -1e-9, "a bound too good to be true is not believed"

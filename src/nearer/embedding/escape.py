@@ -47,14 +47,15 @@ def escaped(
     dims = points.shape[1]
     for _ in range(ROUNDS):
         roomy = widened(problem, comparisons, points)
-        if roomy is None or monitor.stopped:
+        left = monitor.max_epochs - len(monitor.history)
+        if roomy is None or monitor.stopped or left < 1:
             break
-        roomy = solve(roomy, Monitor(EPOCHS, monitor.tol))
+        roomy = solve(roomy, Monitor(min(EPOCHS, left), monitor.tol))
         attempt = Monitor(
-            monitor.max_epochs, monitor.tol, monitor.held_out, monitor.callback, monitor.bar, monitor.begun
-        )
+            monitor.max_epochs, monitor.tol, monitor.held_out, monitor.callback, monitor.bar, monitor.begun,
+            history=list(monitor.history),
+        )  # fmt: skip
         end = solve(principal(roomy, dims), attempt)
-        attempt.follow(monitor)
         if attempt.outcome >= monitor.outcome:
             monitor.stopped = attempt.stopped
             break

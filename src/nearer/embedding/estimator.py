@@ -74,7 +74,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         Starts; the one with the lowest objective is kept.
     escape : bool, default=False
         Try to leave the minimum that was found, along the eigenvector that :meth:`optimality_gap` rests on:
-        through a dimension more and back. The map is kept if it ended lower. Takes two to ten times as long.
+        through a dimension more and back. The map is kept if it ended lower. Takes two to ten times as long,
+        within the same ``max_epochs``. A callback also sees the records of attempts that are then dropped.
     init : array of shape (n_objects, n_components), optional
         Where to start instead of at random points that unfold in a few more dimensions.
     dtype : {"float64", "float32"}, default="float64"
@@ -292,7 +293,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
         Zero says that no map is better. For the losses "ste" and "gnmds" (or your own that says ``convex = True``)
         and a ridge above 0; see :func:`nearer.certificate.certify`, which this calls. A map of few dimensions is
-        limited by them, so part of its gap is the price of being drawn on paper.
+        limited by them, so part of its gap is the price of being drawn on paper. A map fitted with early stopping
+        has seen part of the answers only, and its gap on all of them counts that too.
 
         Parameters
         ----------

@@ -72,14 +72,6 @@ class Monitor:
         self._away += time.perf_counter() - now
         return not (self.stopped or self.converged or len(self.history) > self.max_epochs)
 
-    def follow(self, other: "Monitor") -> None:
-        """Put what another saw before what was seen here: one way in two stretches."""
-        last = other.history[-1]
-        for record in self.history:
-            record["epoch"] += last["epoch"]
-            record["gradient_evaluations"] += last["gradient_evaluations"]
-        self.history = other.history + self.history[1:]  # this stretch begins with a look at its start
-
     def chosen(self, points: np.ndarray) -> np.ndarray:
         """Return the points to keep of a solver that ended in these: the best on held-out answers, if any are."""
         return points if self.best is None else self.best[1]

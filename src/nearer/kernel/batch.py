@@ -51,7 +51,8 @@ class ComparisonKernel(FittedKernel, SavedModel, BaseEstimator):
         0.01, 0.003, 0.001 and 0.0003 until a step predicts held-out answers clearly worse, takes the smallest
         that predicts them as well as any, then learns from all answers; ``regularization_`` says which. (More
         than 500,000 rows are judged by a sample, and the ridge is scaled to all. Fewer than five answers cannot
-        be judged: 0.01.)
+        be judged: 0.01.) With 0 there need not be an optimum: answers without contradictions are met ever better
+        by ever larger kernels.
     max_iter : int, default=1000
         Rounds at most: each is a projected gradient step, up to fifty steps of L-BFGS on points of its rank,
         and a proof.
@@ -70,8 +71,8 @@ class ComparisonKernel(FittedKernel, SavedModel, BaseEstimator):
     Attributes
     ----------
     kernel_ : array of shape (n_objects, n_objects)
-        The kernel: symmetric, positive semidefinite, its rows summing to zero. Objects that no comparison mentions
-        are at the origin.
+        The kernel: symmetric, positive semidefinite and, with a ridge, its rows summing to zero. Objects that no
+        comparison mentions are at the origin.
     gap_ : float or None
         Upper bound of ``objective_`` minus that of the best kernel there is. None where nothing is proved: for
         a loss that is not convex, or a regularization of 0.

@@ -36,7 +36,8 @@ class Smooth:
 
     def lines(self, near: np.ndarray, far: np.ndarray) -> Lines:
         """Return lines below the loss, as steep as the smooth function is here."""
-        return tangents(self.loss, near, far)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return tangents(self.loss, near, far)
 
     def recentre(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
         """Nothing to do: it has no centre."""

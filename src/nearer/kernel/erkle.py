@@ -109,8 +109,8 @@ class Erkle:
         """Add objects of which nothing is known: each its own, at the same distance from all."""
         if n_objects > self.n_objects:
             self._copy = None
-            self.skipping.bound = min(self.skipping.bound, 1.0)
             self.stepped.grow(n_objects)
+            self.skipping.bound = min(self.skipping.bound, 1.0)
             if self.n_objects <= SMALL < n_objects:
                 self._take_in(self.stepped.full())
             self.n_objects = n_objects

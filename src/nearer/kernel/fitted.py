@@ -33,8 +33,10 @@ def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, 
     return squared(rows[:, 0], rows[:, 1]), squared(rows[:, second], rows[:, -1])
 
 
-def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> None:
+def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
     """Raise a ValueError for what is no kernel of named objects: not square, symmetric and positive semidefinite.
+
+    Returns its smallest eigenvalue, 0 at least.
 
     Examples
     --------
@@ -54,6 +56,7 @@ def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> None:
         raise ValueError(f"the kernel is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}")
     if names is not None and len(names) != len(kernel):
         raise ValueError(f"{len(names)} names of {len(kernel)} objects")
+    return max(0.0, lowest)
 
 
 class FittedKernel(AnswersQuestions):
@@ -71,7 +74,7 @@ class FittedKernel(AnswersQuestions):
             kernel = np.pad(kernel, (0, 1))
         parts = [kernel_distances(kernel, rows[block]) for block in blocks(len(rows), BLOCK)]
         near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
-        return np.concatenate(near), np.concatenate(far)
+        return np.maximum(np.concatenate(near), 0.0), np.maximum(np.concatenate(far), 0.0)
 
     def embedding(self, n_components: int = 2) -> np.ndarray:
         """Return points whose inner products come nearest to the kernel's, centred: a map of it.

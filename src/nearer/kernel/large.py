@@ -8,6 +8,8 @@ K itself by one more product; when it fails (the inverse has drifted, or ε is f
 """
 
 from collections import deque
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.linalg import eigh, lapack
@@ -192,11 +194,13 @@ class LargeKernel:
 
     def grow(self, n_objects: int) -> None:
         """Add objects that are each their own: a row and a column of the identity."""
-        self._trace += n_objects - len(self._matrix)
+        lanczos, inverse, new = Lanczos(n_objects), self._inverse, n_objects - len(self._matrix)
+        self._inverse = None  # unless all goes well
         self._matrix.grow(n_objects, 1.0)
-        if self._inverse is not None:
-            self._inverse.grow(n_objects, 1.0 / (1.0 + self.shift))
-        self._lanczos = Lanczos(n_objects)
+        self._lanczos, self._trace = lanczos, self._trace + new
+        if inverse is not None:
+            inverse.grow(n_objects, 1.0 / (1.0 + self.shift))
+            self._inverse = inverse
 
 
 def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:
@@ -209,6 +213,12 @@ def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.nda
     """
     condition = np.maximum(size / shift, shift / size)
     return 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * size / tol)
+
+
+@cache
+def compiled_secular() -> Callable[..., tuple[int, float, float]]:
+    """Return the secular equation, compiled; not kept with a kernel, which can be pickled."""
+    return bind(loops.secular)
 
 
 class Lanczos:
@@ -228,7 +238,6 @@ class Lanczos:
     def __init__(self, n: int) -> None:
         self.size = 0
         self._vectors = np.empty((n, MOST_PRODUCTS + 1), order="F")
-        self._secular = bind(loops.secular)
 
     def run(
         self,
@@ -241,7 +250,7 @@ class Lanczos:
         bound: float,
     ) -> tuple[int, float, np.ndarray]:
         """Return whether a negative eigenvalue is known to be there or not, which, and its eigenvector."""
-        basis = self._vectors
+        basis, secular = self._vectors, compiled_secular()
         alpha, beta, c = np.zeros((3, MOST_PRODUCTS))
         basis[:, 0] = 0.0
         basis[objects, 0] = down
@@ -252,7 +261,7 @@ class Lanczos:
             following -= before @ overlap
             following -= before @ (following @ before)
             alpha[size - 1], beta[size - 1] = overlap[-1], np.sqrt(following @ following)
-            known, eigenvalue, residual = self._secular(alpha, beta, size, fall, shift, FLOOR * trace, bound, c)
+            known, eigenvalue, residual = secular(alpha, beta, size, fall, shift, FLOOR * trace, bound, c)
             basis[:, size] = following / (beta[size - 1] or 1.0)
             if known == loops.POSITIVE or (known == loops.NEGATIVE and residual <= RESIDUAL * trace):
                 break

@@ -24,6 +24,7 @@ from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
 
 FEW = 16  # questions answered one by one
+FLAT = 2  # dimensions for which a loss settles what depends on them: a kernel has no number of its own
 
 
 class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
@@ -36,7 +37,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
     ----------
     loss : {"gnmds", "ste", "ckl", "tste", "soe"} or object, default="gnmds"
         Says how far a step of fixed length goes for an answer (not at all for one that is met well), and the
-        probability of an answer. Passive-aggressive steps use its probability only.
+        probability of an answer. Passive-aggressive steps use its probability only. (t-STE's α is 1 unless given.)
     step : "passive-aggressive", "1/t", "1/sqrt(t)" or float, default="passive-aggressive"
         How long steps are. Passive-aggressive: just as long as the answer needs to be met by the margin. A number,
         or one that falls with the count t of answers: times the slope of the loss.
@@ -169,7 +170,8 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         Parameters
         ----------
         comparisons
-            As for :meth:`fit`, or one row by itself: ``partial_fit((a, b, c))``.
+            As for :meth:`fit`, or one row by itself: ``partial_fit((17, 4, 23))`` or, by name,
+            ``partial_fit(("Vienna", "Prague", "Rome"))``.
         y, sample_weight
             As for :meth:`fit`; a single one for a single row.
 
@@ -178,7 +180,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         self
         """
         if not isinstance(comparisons, Comparisons | ComparisonSource) and np.ndim(comparisons) == 1:
-            comparisons = np.asarray(comparisons)[None]
+            comparisons = one_answer(comparisons)
             y = None if y is None else np.atleast_1d(y)
             sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
         given = with_weight(as_comparisons(comparisons, y, sample_weight))
@@ -190,14 +192,14 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         names, n_known = (given.names, 0) if afresh else (self.names_, self._erkle.n_objects)
         rows, names, n_objects = joined(given, names, n_known)
         n_objects = self._n_objects(rows, names, n_objects, n_known)
-        loss = as_loss(self.loss, max(2, n_objects)) if afresh else self.loss_
+        loss = as_loss(self.loss, FLAT)
         rules = Rules(length_of_step(self, loss), self.passes, self.replay == "fair", self.shrinkage)
         if afresh:
             identity = np.eye(n_objects, order="F")
             self._erkle = Erkle(identity, Skipping(bound=1.0), own_random(self.random_state))
-            self.loss_, self.n_features_in_ = loss, given.shape[1]
-        self.names_ = names
+            self.n_features_in_ = given.shape[1]
         self._erkle.grow(n_objects)
+        self.loss_, self.names_ = loss, names
         if rows.shape[1] == 3:
             rows = rows[:, [0, 1, 0, 2]]
         weights = np.ones(len(rows)) if given.weights is None else given.weights
@@ -305,26 +307,52 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
     def _loaded(self) -> None:
         """Make the algorithm go on from what a file held; refuse a kernel that is none."""
         stream, kernel = self._read_stream, self._read_kernel
-        check_kernel(kernel, self.names_)
-        rows, weights, draws = stream["rows"], stream["weights"], stream["draws"]
-        if rows.shape != (len(weights), 4) or rows.dtype.kind not in "iu" or draws.shape != weights.shape:
-            raise ValueError(f"remembered answers of shape {rows.shape} with {len(weights)} weights")
-        if rows.size and not (rows.min() >= 0 and rows.max() < len(kernel)):
-            raise ValueError(f"remembered answers name object {rows.max()} of {len(kernel)}")
+        lowest = check_kernel(kernel, self.names_)
+        for name in ("n_seen_", "n_updates_", "n_projections_", "n_skipped_"):
+            if not (is_count(getattr(self, name)) or getattr(self, name) == 0):
+                raise ValueError(f"{name} is a count; got {getattr(self, name)!r}")
+        bound, shift = float(stream["bound"]), float(stream["shift"])
+        if not (np.isfinite(bound) and np.isfinite(shift) and shift >= 0):
+            raise ValueError(f"bound and shift are numbers; got {bound} and {shift}")
         self._erkle = Erkle(
             np.array(kernel, order="F"),
-            Skipping(float(stream["bound"]), self.n_projections_, self.n_skipped_),
+            Skipping(min(bound, lowest), self.n_projections_, self.n_skipped_),
             random_in_state(stream["random"]),
-            Remembered(rows.astype(np.int32), weights.astype(np.float64), draws.astype(np.int64)),
+            remembered_of(stream, len(kernel)),
             self.n_seen_,
             self.n_updates_,
             int(stream["unpaid"]),
-            float(stream["shift"]),
+            shift,
         )
         del self._read_stream, self._read_kernel
         self._note()
-        if not hasattr(self, "loss_"):
-            self.loss_ = as_loss(self.loss, max(2, len(kernel)))
+        self.loss_ = as_loss(self.loss, FLAT)
+
+
+def one_answer(objects: Any) -> Any:
+    """Return one answer, given by its objects alone, as a table of one row; objects may be named.
+
+    Examples
+    --------
+    >>> one_answer(("Vienna", "Prague", "Rome"))
+    Comparisons(1 triplets, 3 objects)
+    """
+    row = np.asarray(objects)
+    if row.dtype.kind != "U" or len(row) not in (3, 4):
+        return row[None]
+    names = list(dict.fromkeys(row.tolist()))
+    return Comparisons([[names.index(name) for name in row.tolist()]], names=names)
+
+
+def remembered_of(stream: dict[str, Any], n_objects: int) -> Remembered:
+    """Return the answers that a file remembers; ValueError where they are none."""
+    rows, weights, draws = stream["rows"], np.asarray(stream["weights"], float), np.asarray(stream["draws"])
+    if rows.shape != (len(weights), 4) or rows.dtype.kind not in "iu" or draws.shape != weights.shape:
+        raise ValueError(f"remembered answers of shape {rows.shape} with {len(weights)} weights")
+    if not (weights >= 0).all():
+        raise ValueError("remembered answers have weights of 0 at least")
+    checked = Comparisons(rows, n_objects=n_objects).rows if len(rows) else rows
+    return Remembered(checked.astype(np.int32), weights, draws.astype(np.int64))
 
 
 def random_in_state(state: dict[str, Any]) -> np.random.Generator:

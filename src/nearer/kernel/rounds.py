@@ -104,6 +104,10 @@ def solve(problem: KernelProblem, points: np.ndarray, watch: Watch) -> Solution:
         near, far = kernel_distances(kernel, problem.rows)
         losses, lines = problem.losses(near, far), problem.smooth.lines(near, far)
         objective = float(problem.share @ losses) + problem.ridge * float(np.trace(kernel))
+        if not np.isfinite(objective) or not np.isfinite(lines.near_slope + lines.far_slope).all():
+            raise ValueError(
+                f"the loss {problem.loss!r} or its slope is not finite at the distances met on the way"
+            )
         if objective < best.objective:
             best = Solution(points, kernel, objective, None)
         below = lines.height + lines.near_slope * near + lines.far_slope * far
@@ -137,8 +141,8 @@ def projected_step(
     step_size : float
         As taken.
     residual : float
-        |new - old| · |new| / step_size: to first order, what the objective could still lose by changing the kernel
-        by as much as it is large. 0 at a stationary point only.
+        |new - old| / step_size times the larger of both: to first order, what the objective could still lose by
+        changing the kernel by as much as it is large. 0 at a stationary point only.
     """
     value, gradient = problem.value_and_gradient(kernel)
     for _ in range(HALVINGS):
@@ -147,7 +151,7 @@ def projected_step(
         square = float(np.vdot(move, move))
         promised = value + float(np.vdot(gradient, move)) + square / (2.0 * step_size)
         if problem.value(kernel + move) <= promised + 1e-13 * abs(value):
-            size = float(np.linalg.norm(new.T @ new))
+            size = max(float(np.linalg.norm(new.T @ new)), float(np.linalg.norm(kernel)))
             return new, step_size, np.sqrt(square) * size / step_size
         step_size *= 0.5
     return points, step_size, np.inf

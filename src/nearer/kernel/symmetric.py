@@ -41,11 +41,11 @@ class UpdatedMatrix:
 
     def grow(self, n: int, diagonal: float) -> None:
         """Add rows and columns that are zero but on the diagonal."""
+        wider, factors = np.zeros((n, n), order="F"), np.empty((n, WAITING), order="F")
         known = self.settle()
-        self._base = np.zeros((n, n), order="F")
-        self._base[: len(known), : len(known)] = known
-        self._base[np.arange(len(known), n), np.arange(len(known), n)] = diagonal
-        self._factors = np.empty((n, WAITING), order="F")
+        wider[: len(known), : len(known)] = known
+        wider[np.arange(len(known), n), np.arange(len(known), n)] = diagonal
+        self._base, self._factors = wider, factors
 
     def product(self, vector: np.ndarray) -> np.ndarray:
         """Return the product with a vector: one pass over the lower triangle."""
