@@ -27,7 +27,6 @@ METHODS = {
     "STE, step 1/sqrt(t)": {"loss": "ste", "step": "1/sqrt(t)"},
     "STE, step 1/t": {"loss": "ste", "step": "1/t"},
     "PA, default cap": {},
-    "PA, ten passes, fair replay": {"aggressiveness": None, "passes": 10, "replay": "fair"},
 }
 TRIALS = 10
 
@@ -49,18 +48,22 @@ def trial(seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    trials = [trial(seed) for seed in range(TRIALS)]
+    trials: list[dict[str, float]] = []
+    for seed in range(TRIALS):
+        trials.append(trial(seed))
+        write("online_errors", f"Held-out error, 5.1 of the ERKLE paper: {len(trials)} trials", summary(trials))
+
+
+def summary(trials: list[dict[str, float]]) -> list[dict]:
     rows = []
     for name in trials[0]:
         found = np.array([one[name] for one in trials])
-        row = {
-            "method": name,
-            "error": float(found.mean()),
-            "standard error": float(found.std(ddof=1) / np.sqrt(TRIALS)),
-            "transcription": PRINTED.get(name),
-        }
-        rows.append({**row, "difference": None if name not in PRINTED else float(found.mean()) - PRINTED[name]})
-    write("online_errors", "Held-out error, 5.1 of the ERKLE paper: ten trials", rows)
+        spread = float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
+        row = {"method": name, "error": float(found.mean()), "standard error": spread}
+        printed = PRINTED.get(name)
+        difference = None if printed is None else float(found.mean()) - printed
+        rows.append({**row, "transcription": printed, "difference": difference})
+    return rows
 
 
 if __name__ == "__main__":
