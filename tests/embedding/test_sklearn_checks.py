@@ -9,8 +9,8 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
+from lawful_tables import N_OBJECTS, Tables
 from nearer import OrdinalEmbedding
-from tables import N_OBJECTS, Tables
 
 
 class OnTables(Tables, OrdinalEmbedding):

@@ -1,10 +1,10 @@
-"""scikit-learn's own checks of ComparisonKernel, through the adapter of `tables`: their X is any table."""
+"""scikit-learn's own checks of ComparisonKernel, through the adapter of `lawful_tables`: their X is any table."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from lawful_tables import Tables
 from nearer import ComparisonKernel
-from tables import Tables
 
 
 class OnTables(Tables, ComparisonKernel):

@@ -1,10 +1,10 @@
-"""scikit-learn's own checks of OnlineKernel, through the adapter of `tables`: their X is any table."""
+"""scikit-learn's own checks of OnlineKernel, through the adapter of `lawful_tables`: their X is any table."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from lawful_tables import N_OBJECTS, Tables
 from nearer import OnlineKernel
-from tables import N_OBJECTS, Tables
 
 NOT_FOR_STREAMS = {
     "check_sample_weight_equivalence_on_dense_data": "a stream with a row repeated is another stream",
