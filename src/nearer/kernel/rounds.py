@@ -165,7 +165,8 @@ def run(problem: KernelProblem, points: np.ndarray) -> np.ndarray:
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         at = flat.reshape(points.shape)
         value, gradient = problem.value_and_gradient(at @ at.T)
-        slope = 2.0 * (gradient @ at + problem.ridge * at)
+        with np.errstate(invalid="ignore"):  # a slope that is not finite is told by the next round
+            slope = 2.0 * (gradient @ at + problem.ridge * at)
         return value + problem.ridge * float(np.vdot(at, at)), slope.ravel()
 
     how = {"maxiter": RUN_STEPS, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
