@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from literal_convex import Softplus
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,22 +19,6 @@ from nearer.simulate import comparisons_from_points
 POINTS = np.random.default_rng(0).normal(size=(25, 2))
 ANSWERS = comparisons_from_points(POINTS, 2500, random_state=0)
 NOISY = ANSWERS.flip(0.1, random_state=0)
-
-
-class Softplus:
-    """STE by another name, as a user would write it."""
-
-    convex = True
-
-    def value(self, near, far):
-        return np.logaddexp(0, near - far)
-
-    def slopes(self, near, far):
-        slope = 1 / (1 + np.exp(far - near))
-        return slope, -slope
-
-    def probability(self, near, far):
-        return 1 / (1 + np.exp(near - far))
 
 
 @pytest.mark.parametrize("loss", ["gnmds", "ste", "ckl"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from literal_convex import gradient, objective, projection
+from literal_convex import Softplus, gradient, objective, projection
 from scipy.optimize import linprog, minimize
 
 from nearer import Comparisons
@@ -32,22 +32,6 @@ def some_kernel(n, seed=0):
 def solved(answers, loss, ridge, tol=1e-8, max_iter=400):
     problem, watch = KernelProblem(answers, loss, ridge), Watch(max_iter, tol * ignorance(loss))
     return problem, solve(problem, starting_points(answers), watch), watch
-
-
-class Softplus:
-    """STE by another name, as a user would write it."""
-
-    convex = True
-
-    def value(self, near, far):
-        return np.logaddexp(0, near - far)
-
-    def slopes(self, near, far):
-        slope = 1 / (1 + np.exp(far - near))
-        return slope, -slope
-
-    def probability(self, near, far):
-        return 1 / (1 + np.exp(near - far))
 
 
 @pytest.mark.parametrize("width", [3, 4])
