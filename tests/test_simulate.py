@@ -1,5 +1,7 @@
 """Simulated answers are true where they should be, and wrong as often as they should be."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,11 +101,17 @@ def test_labels(y, seed):
             simulate.comparisons_from_labels(y, 5, seed)
         return
     label = np.array(y)
-    rows = simulate.comparisons_from_labels(y, 300, seed).rows
-    assert (label[rows[:, 0]] == label[rows[:, 1]]).all()
-    assert (label[rows[:, 0]] != label[rows[:, 2]]).all()
+    for drawing in ("instances", "classes"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rows = simulate.comparisons_from_labels(y, 300, seed, drawing=drawing).rows
+        assert bool(caught) == (counts == 1).any()
+        assert (rows[:, 0] != rows[:, 1]).all()
+        assert (label[rows[:, 0]] == label[rows[:, 1]]).all()
+        assert (label[rows[:, 0]] != label[rows[:, 2]]).all()
 
 
+@pytest.mark.filterwarnings("ignore:2 of 4 classes have one member")
 def test_labels_are_drawn_evenly():
     made = simulate.comparisons_from_labels(list("aaabbbcd"), 30_000, random_state=0)
     assert set(np.unique(made.rows[:, 0])) == set(range(6))

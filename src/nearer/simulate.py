@@ -5,6 +5,7 @@ answer that is *not* the true one. A question whose two distances are equal has 
 asked.
 """
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 
@@ -145,7 +146,9 @@ def all_triplets(X: ArrayLike) -> Comparisons:
     return Comparisons(np.concatenate(parts), n_objects=len(points))
 
 
-def comparisons_from_labels(y: ArrayLike, n: int, random_state: RandomState = None) -> Comparisons:
+def comparisons_from_labels(
+    y: ArrayLike, n: int, random_state: RandomState = None, *, drawing: str = "instances"
+) -> Comparisons:
     """Draw `n` triplets (a, b, c) such that a and b have the same label and c another.
 
     Parameters
@@ -154,30 +157,49 @@ def comparisons_from_labels(y: ArrayLike, n: int, random_state: RandomState = No
     n : int
         Number of triplets; they may repeat.
     random_state : int, Generator, RandomState or None
-        Anchors are drawn evenly from the objects that share their label with another.
+    drawing : {"instances", "classes"}
+        Whether every object is as likely as every other to be a, and to be c among the objects of other labels,
+        or every label: then a small class is heard as often as a large one. A label that only one object has is
+        never that of a, with a warning; it may be that of c.
 
     Examples
     --------
-    >>> comparisons_from_labels(["cat", "cat", "dog"], 2, random_state=0).rows[:, 2].tolist()
-    [2, 2]
+    >>> comparisons_from_labels(["cat", "cat", "dog", "dog"], 2, random_state=0).rows[:, 0].shape
+    (2,)
     """
     labels = np.asarray(y)
     if labels.ndim != 1 or n < 0:
         raise ValueError(f"y must be one label an object and n at least 0; got shape {labels.shape} and n={n}")
+    if drawing not in ("instances", "classes"):
+        raise ValueError(f"drawing must be 'instances' or 'classes'; got {drawing!r}")
     random = generator(random_state)
-    _, label = np.unique(labels, return_inverse=True)
-    by_label = np.argsort(label, kind="stable")
-    size = np.bincount(label)
+    found, label, size = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(found) < 2:
+        raise ValueError(f"no triplet can be drawn from a single class: all {len(labels)} labels are the same")
+    if not (size > 1).any():
+        raise ValueError("no triplet can be drawn: every label occurs only once")
+    if (size == 1).any():
+        lonely = ", ".join(str(name) for name in found[size == 1][:5])
+        warnings.warn(
+            f"{(size == 1).sum()} of {len(found)} classes have one member only and are skipped as anchors: "
+            f"{lonely}",
+            stacklevel=2,
+        )
+    members = np.argsort(label, kind="stable")  # the objects, class by class
     start = np.cumsum(size) - size
-    able = np.flatnonzero((size[label] > 1) & (size[label] < len(labels)))
-    if not len(able):
-        raise ValueError("no triplet can be drawn: a label must occur twice and another label once")
+    if drawing == "instances":
+        a = random.choice(np.flatnonzero(size[label] > 1), n)
+        own = label[a]
+        c = random.integers(len(labels) - size[own])
+        c = members[c + size[own] * (c >= start[own])]  # skip the anchor's class
+    else:
+        own = random.choice(np.flatnonzero(size > 1), n)
+        a = members[start[own] + random.integers(size[own])]
+        other = random.integers(len(found) - 1, size=n)
+        other += other >= own
+        c = members[start[other] + random.integers(size[other])]
     place = np.empty(len(labels), dtype=np.intp)
-    place[by_label] = np.arange(len(labels))
-    a = random.choice(able, n)
-    first, members = start[label[a]], size[label[a]]
-    b = random.integers(members - 1)
-    b = first + b + (b >= place[a] - first)  # skip the anchor
-    c = random.integers(len(labels) - members)
-    c = c + members * (c >= first)  # skip the anchor's label
-    return Comparisons(np.column_stack([a, by_label[b], by_label[c]]).astype(np.int32), n_objects=len(labels))
+    place[members] = np.arange(len(labels))
+    b = start[own] + random.integers(size[own] - 1)
+    b = members[b + (b >= place[a])]  # skip the anchor
+    return Comparisons(np.column_stack([a, b, c]).astype(np.int32), n_objects=len(labels))
