@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BilinearSimilarity": "nearer.similarity",
     "ComparisonKernel": "nearer.kernel",
     "Comparisons": "nearer.comparisons",
+    "FeatureMap": "nearer.features",
+    "ITML": "nearer.similarity",
+    "LEGO": "nearer.similarity",
+    "LMNN": "nearer.similarity",
     "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
+    "RCA": "nearer.similarity",
     "load_model": "nearer.models",
     "read": "nearer.formats",
     "scan": "nearer.formats",
@@ -21,8 +27,14 @@ _HOME = {
 }
 
 __all__ = [
+    "ITML",
+    "LEGO",
+    "LMNN",
+    "RCA",
+    "BilinearSimilarity",
     "ComparisonKernel",
     "Comparisons",
+    "FeatureMap",
     "OnlineKernel",
     "OrdinalEmbedding",
     "__version__",
@@ -35,9 +47,11 @@ __all__ = [
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.embedding import OrdinalEmbedding
+    from nearer.features import FeatureMap
     from nearer.formats import read, scan, write
     from nearer.kernel import ComparisonKernel, OnlineKernel
     from nearer.models import load_model
+    from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity
 
 
 def __getattr__(name: str) -> Any:

@@ -31,9 +31,15 @@ __all__ = ["FORMAT", "MODELS", "SavedModel", "load_model", "save_model"]
 
 FORMAT = 1
 MODELS = {
+    "BilinearSimilarity": "nearer.similarity",
     "ComparisonKernel": "nearer.kernel",
+    "FeatureMap": "nearer.features",
+    "ITML": "nearer.similarity",
+    "LEGO": "nearer.similarity",
+    "LMNN": "nearer.similarity",
     "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
+    "RCA": "nearer.similarity",
 }
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes

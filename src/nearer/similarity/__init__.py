@@ -1,0 +1,11 @@
+"""Similarities of features, learned from class labels or comparisons."""
+
+from nearer.similarity.bilinear import BilinearSimilarity
+from nearer.similarity.euclidean import Euclidean
+from nearer.similarity.itml import ITML
+from nearer.similarity.lego import LEGO
+from nearer.similarity.lmnn import LMNN
+from nearer.similarity.nearest import SearchIndex
+from nearer.similarity.rca import RCA
+
+__all__ = ["ITML", "LEGO", "LMNN", "RCA", "BilinearSimilarity", "Euclidean", "SearchIndex"]

@@ -1,0 +1,383 @@
+"""BilinearSimilarity: S(x, x') = xᵀMx', learned from triplets of features, as a scikit-learn estimator.
+
+``fit`` validates, draws triplets from labels where it was given labels, chooses λ where it is left to it, calls
+the solver (:mod:`nearer.similarity.sdca`, :mod:`nearer.similarity.cone`, :mod:`nearer.similarity.oasis`) and sets
+what was learned.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import TransformerTags
+from sklearn.utils.metaestimators import available_if
+
+from nearer.comparisons import Comparisons
+from nearer.comparisons.randomness import own_random
+from nearer.models import SavedModel
+from nearer.parameters import check, is_count, is_number
+from nearer.progress import progress
+from nearer.similarity.cone import constrained, factor_of
+from nearer.similarity.fitted import ComparesFeatures, set_components
+from nearer.similarity.given import drawn, features, features_and_labels, one_of, weighty_triplets
+from nearer.similarity.oasis import oasis
+from nearer.similarity.sdca import Found, Watch, sdca
+from nearer.similarity.triplets import Triplets, row_products
+from nearer.similarity.validation import chosen_regularization
+
+EPOCHS = {"sdca": 100, "oasis": 10}
+MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
+
+
+def _is_psd(model: Any) -> bool:
+    if not model.psd:
+        raise AttributeError("a bilinear similarity is a projection, with transform, only when psd=True")
+    return True
+
+
+def _is_online(model: Any) -> bool:
+    if model.solver != "oasis":
+        raise AttributeError('only solver="oasis" learns on from earlier triplets, with partial_fit')
+    return True
+
+
+class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+    """A similarity of features, S(x, x') = xᵀMx', learned from "x is more like x⁺ than like x⁻".
+
+    Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
+    stochastic dual coordinate ascent, which knows how far from the optimum it can be at most; or learns in one go,
+    triplet by triplet, as OASIS. The similarity need not be symmetric, and it compares directions and lengths, not
+    positions: scale the features so that zero means something, for instance to [-1, 1] or to rows of unit length.
+
+    Parameters
+    ----------
+    solver : {"sdca", "oasis"}, default="sdca"
+        SDCA minimises the objective above. OASIS takes passive-aggressive steps from M = I.
+    regularization : "auto" or float, default="auto"
+        λ of SDCA. "auto" tries a ladder from large to small on held-out data: a fifth of the objects of each class
+        judged by mean average precision, or a fifth of the comparisons by the share satisfied; ``regularization_``
+        says which was taken.
+    aggressiveness : float, default=0.1
+        The largest coefficient of a step of OASIS, its C.
+    n_triplets : int, optional
+        How many triplets to draw from labels. By default ten an object, 10,000 at least and 200,000 at most.
+    drawing : {"instances", "classes"}, default="instances"
+        Whether triplets are drawn evenly over objects or over classes; see
+        :func:`nearer.simulate.comparisons_from_labels`.
+    max_epochs : int, optional
+        Passes over the triplets at most: by default 100 of SDCA, which draws n at random in each (with
+        ``psd=True`` it takes iterations of L-BFGS instead), and 10 of OASIS, which takes them in their order.
+    tol : float, default=1e-3
+        SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
+    output : {"average", "last", "random"}, default="average"
+        Which iterate of SDCA to take: the mean over the second half of the steps, one of them, or the last. When
+        the gap ends the fit in the first half of ``max_epochs``, it is the last in any case.
+    symmetric : bool, default=False
+        Keep M symmetric (OASIS).
+    psd : bool, default=False
+        Keep M positive semidefinite. SDCA then solves the constrained problem through its own dual; OASIS projects
+        as it goes. The model is then a projection as well, with ``transform``.
+    random_state : int, Generator, RandomState or None
+        Draws triplets and steps.
+    callback : callable, optional
+        Called with each record of ``history_``; True stops the fit.
+    verbose : bool, default=False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    matrix_ : array of shape (d, d)
+        M.
+    components_ : array of shape (n_components, d)
+        L with LᵀL = M, with ``psd=True``.
+    regularization_ : float or None
+        λ as used; None for OASIS.
+    gap_ : float or None
+        The objective of ``matrix_`` is at most this above the smallest possible one; None for OASIS.
+    history_ : list of dict
+        A record an epoch: epoch, loss (the objective; of OASIS the mean hinge met on the way), gap, dual, seconds.
+    n_iter_ : int
+        Epochs taken.
+    converged_ : bool
+        Whether the gap ended the fit.
+    n_features_in_ : int
+        Number of columns.
+
+    Notes
+    -----
+    A step on sparse rows costs the number of entries of x times that of x⁺ and x⁻; M itself is dense.
+
+    References
+    ----------
+    "Stochastic dual coordinate ascent for relative similarity learning", 2015; Chechik et al., "Large scale online
+    learning of image similarity through ranking" (OASIS), 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from nearer import BilinearSimilarity
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = minmax_scale(X, (-1, 1))
+    >>> model = BilinearSimilarity(random_state=0).fit(X, y)
+    >>> numbers, similarities = model.neighbors(X[:1], X, k=5)
+    >>> y[numbers].tolist()
+    [[0, 0, 0, 0, 0]]
+    >>> bool(model.gap_ < 1e-3)
+    True
+    """
+
+    _takes_sparse = True
+    _learned_arrays = ("matrix_", "components_", "feature_names_in_")
+    _learned_values = ("regularization_", "gap_", "history_", "n_iter_", "converged_", "n_features_in_")
+    regularization_: float | None
+    gap_: float | None
+
+    def __init__(
+        self,
+        solver: str = "sdca",
+        *,
+        regularization: float | str = "auto",
+        aggressiveness: float = 0.1,
+        n_triplets: int | None = None,
+        drawing: str = "instances",
+        max_epochs: int | None = None,
+        tol: float = 1e-3,
+        output: str = "average",
+        symmetric: bool = False,
+        psd: bool = False,
+        random_state: Any = None,
+        callback: Callable[[dict[str, Any]], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.solver = solver
+        self.regularization = regularization
+        self.aggressiveness = aggressiveness
+        self.n_triplets = n_triplets
+        self.drawing = drawing
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.output = output
+        self.symmetric = symmetric
+        self.psd = psd
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Learn the similarity.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features, one row an object.
+        y : array of shape (n,), optional
+            Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
+            Rows (a, b, c) of row numbers of X: a is more like b than like c. Exactly one of y and comparisons.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        random = own_random(self.random_state)
+        table, labels, given = self._given(X, y, comparisons, random, reset=True)
+        epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
+        watch = Watch(epochs, self.tol, self.callback)
+        with progress(epochs, "epoch", self.verbose) as watch.bar:
+            if self.solver == "oasis":
+                matrix = np.eye(table.shape[1])
+                self._oasis(matrix, Triplets(table, given.rows, given.weights), watch)
+                self.gap_ = self.regularization_ = None
+            else:
+                matrix = self._sdca(table, labels, given, watch, random)
+        self._learned(matrix, watch)
+        if self.solver == "sdca" and not (watch.converged or watch.stopped):
+            warnings.warn(
+                f"the fit ended after {self.n_iter_} epochs with a duality gap of {watch.history[-1]['gap']:.2g}; "
+                f"tol asks for {self.tol:.2g}: raise max_epochs, tol or regularization",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @available_if(_is_online)
+    def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Learn on from further triplets, each once and in their order (OASIS).
+
+        Parameters
+        ----------
+        X, y, comparisons
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        first = not hasattr(self, "matrix_")
+        random = own_random(self.random_state)
+        table, _, given = self._given(X, y, comparisons, random, reset=first)
+        matrix = np.eye(table.shape[1]) if first else self.matrix_.copy()
+        watch = Watch(1, self.tol, self.callback)
+        self._oasis(matrix, Triplets(table, given.rows, given.weights), watch)
+        self.gap_ = self.regularization_ = None
+        self._learned(matrix, watch)
+        return self
+
+    def _given(
+        self, X: Any, y: Any, comparisons: Any, random: np.random.Generator, reset: bool
+    ) -> tuple[Any, np.ndarray | None, Comparisons]:
+        """Return the table, labels where there are some, and comparisons, drawn where there are not."""
+        if one_of(self, y=y, comparisons=comparisons) == "y":
+            table, labels = features_and_labels(self, X, y, sparse=True, reset=reset)
+            given = drawn(labels, self.n_triplets, self.drawing, random)
+        else:
+            given, labels = weighty_triplets(X, comparisons), None
+            table = features(self, X, sparse=True, reset=reset)
+        if table.shape[1] > MOST_FEATURES:
+            raise ValueError(
+                f"a similarity of {table.shape[1]:,} features is a matrix of {table.shape[1] ** 2 * 8e-9:.0f} GB; "
+                f"at most {MOST_FEATURES:,} are taken: choose the most telling ones first"
+            )
+        return table, labels, given
+
+    def _sdca(
+        self, table: Any, labels: np.ndarray | None, given: Comparisons, watch: Watch, random: np.random.Generator
+    ) -> np.ndarray:
+        """Choose λ where it is left to us, solve, and return the matrix."""
+
+        def solve(triplets: Triplets, ridge: float, output: str, watch: Watch, start: Any = None) -> Found:
+            if self.psd:
+                return constrained(triplets, ridge, watch, start)
+            return sdca(triplets, ridge, output, watch, random, start)
+
+        ridge = self.regularization
+        if isinstance(ridge, str):
+            ridge = chosen_regularization(table, labels, given, solve, random)
+        found = solve(Triplets(table, given.rows, given.weights), float(ridge), self.output, watch)
+        self.regularization_, self.gap_ = float(ridge), found.gap
+        return found.matrix
+
+    def _oasis(self, matrix: np.ndarray, triplets: Triplets, watch: Watch) -> None:
+        oasis(triplets, matrix, self.aggressiveness, watch, symmetric=self.symmetric or self.psd, psd=self.psd)
+
+    def _learned(self, matrix: np.ndarray, watch: Watch) -> None:
+        self.matrix_ = matrix
+        if self.psd:
+            set_components(self, factor_of(matrix))
+        self.history_ = watch.history
+        self.n_iter_ = len(watch.history) - 1
+        self.converged_ = watch.converged
+
+    def _check_parameters(self) -> None:
+        check(self, "solver", self.solver in EPOCHS, "'sdca' or 'oasis'")
+        ridge = self.regularization
+        good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and ridge > 0
+        check(self, "regularization", good, "'auto' or a number > 0")
+        check(self, "aggressiveness", is_number(self.aggressiveness) and self.aggressiveness > 0, "a number > 0")
+        check(
+            self, "n_triplets", self.n_triplets is None or is_count(self.n_triplets), "None or a positive integer"
+        )
+        check(self, "drawing", self.drawing in ("instances", "classes"), "'instances' or 'classes'")
+        check(
+            self, "max_epochs", self.max_epochs is None or is_count(self.max_epochs), "None or a positive integer"
+        )
+        check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
+        check(self, "output", self.output in ("average", "last", "random"), "'average', 'last' or 'random'")
+        check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")
+        if self.symmetric and self.solver == "sdca":
+            raise ValueError(
+                "symmetric=True is for solver='oasis'; with 'sdca', psd=True keeps the matrix symmetric"
+            )
+
+    def _query_form(self, table: Any) -> np.ndarray:
+        return np.asarray(table @ self.matrix_)
+
+    def _object_form(self, table: Any) -> Any:
+        return table
+
+    def _pair_values(self, A: Any, B: Any) -> np.ndarray:
+        return row_products(np.asarray(A @ self.matrix_), B)
+
+    def similarity(self, A: Any, B: Any) -> np.ndarray:
+        """Return the similarity of every row of A with every row of B.
+
+        Parameters
+        ----------
+        A, B : tables of shape (n, d) and (m, d)
+            Features; where the matrix is not symmetric, A are those that ask.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        asking, found = self._table(A), self._table(B)
+        return np.asarray(found @ self._query_form(asking).T).T
+
+    def pair_score(self, pairs: Any) -> np.ndarray:
+        """Return the similarity of the two of each pair.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
+            Features of the pairs; sparse features as a tuple of two tables.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self._pair_values(*self._both(pairs))
+
+    @available_if(_is_psd)
+    def transform(self, X: Any) -> np.ndarray:
+        """Return points whose inner products are the similarities (``psd=True``).
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+        """
+        table = self._table(X)
+        return np.asarray(table @ self.components_.T)
+
+    @available_if(_is_psd)
+    def fit_transform(self, X: Any, y: Any = None, *, comparisons: Any = None) -> np.ndarray:
+        """Learn the similarity and return the points of X (``psd=True``).
+
+        Parameters
+        ----------
+        X, y, comparisons
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+        """
+        return self.fit(X, y, comparisons=comparisons).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _loaded(self) -> None:
+        """Refuse what does not fit together."""
+        d = self.n_features_in_
+        if self.matrix_.shape != (d, d):
+            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
+        if self.psd and (self.components_.ndim != 2 or self.components_.shape[1] != d):
+            raise ValueError(f"the components of {d} features have shape {self.components_.shape}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.psd:
+            tags.transformer_tags = TransformerTags()
+        return tags

@@ -1,0 +1,56 @@
+"""Euclidean: the distance of the features as they are, which every learned one must beat."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from nearer.models import SavedModel
+from nearer.similarity.fitted import Mahalanobis
+from nearer.similarity.given import features
+
+
+class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
+    """The plain Euclidean distance, with the calls of a learned one.
+
+    It learns nothing. Put it where a learned distance goes, to see what learning was worth.
+
+    Attributes
+    ----------
+    components_ : array of shape (d, d)
+        The identity.
+    n_features_in_ : int
+        Number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer.similarity import Euclidean
+    >>> Euclidean().fit([[0.0, 0.0], [3.0, 4.0]]).distance([[0.0, 0.0]], [[3.0, 4.0]])
+    array([[5.]])
+    """
+
+    _learned_arrays = ("components_", "feature_names_in_")
+    _learned_values = ("n_features_in_",)
+
+    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Look how many columns there are.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Features.
+        y, comparisons
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
+        self.components_ = np.eye(features(self, X, reset=True).shape[1])
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,108 @@
+"""What a learner of features was given: a table, and class labels or comparisons that say what is alike in it."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import validate_data
+
+from nearer.comparisons import Comparisons
+from nearer.comparisons.given import with_weight
+from nearer.simulate import comparisons_from_labels
+
+FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 10
+
+
+def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False) -> Any:
+    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is."""
+    checked = validate_data(
+        model,
+        X,
+        accept_sparse="csr" if sparse else False,
+        dtype=np.float64,
+        order="C",
+        reset=reset,
+        ensure_min_samples=2 if reset else 1,
+    )
+    if not issparse(checked):
+        return checked
+    table = csr_array(checked)
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def features_and_labels(
+    model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True
+) -> tuple[Any, Any]:
+    """Return the table and a label for each of its rows."""
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is one label a row"
+        )
+    table = features(model, X, sparse=sparse, reset=reset)
+    labels = np.asarray(validate_data(model, X="no_validation", y=y, multi_output=False))
+    if len(labels) != table.shape[0]:
+        raise ValueError(f"X has {table.shape[0]} rows and y {len(labels)} labels: one label a row is wanted")
+    return table, labels
+
+
+def one_of(model: Any, **given: Any) -> str:
+    """Return the name of the one thing that was given; ValueError where there is none, or more than one."""
+    there = [name for name, value in given.items() if value is not None]
+    if len(there) == 1:
+        return there[0]
+    names = " or ".join(given)
+    if not there:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None; "
+            f"exactly one of {names} is wanted"
+        )
+    raise ValueError(f"exactly one of {names} is wanted; got {' and '.join(there)}")
+
+
+def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
+    """Return comparisons whose objects are rows of X, as triplets of its row numbers.
+
+    Comparisons with names are matched with the index of a DataFrame that has names; without such an index they
+    are taken by number, which wants one object a row.
+    """
+    given = Comparisons.of(comparisons)
+    if given.shape[1] != 3:
+        raise ValueError("a similarity of features learns from triplets (a, b, c); these are quadruplets")
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    index = getattr(X, "index", None)
+    if given.names is not None and index is not None and all(isinstance(name, str) for name in index):
+        place = {name: number for number, name in enumerate(index)}
+        unknown = [name for name in given.names if name not in place]
+        if unknown:
+            raise ValueError(f"comparisons name {unknown[0]!r}, which is not in the index of X")
+        numbers = np.array([place[name] for name in given.names], dtype=np.int32)
+        given = Comparisons(numbers[given.rows], n_objects=n, weights=given.weights, answers=given.answers)
+    elif given.names is not None and given.n_objects != n:
+        raise ValueError(
+            f"the comparisons name {given.n_objects} objects and X has {n} rows: it is not known which is which. "
+            "Give X as a DataFrame whose index holds the names, or comparisons by row number"
+        )
+    if given.rows.max(initial=-1) >= n:
+        row = int(np.flatnonzero((given.rows >= n).any(axis=1))[0])
+        raise ValueError(
+            f"comparison {row} is about object {given.rows[row].max()}, but X has only {n} rows, numbered from 0"
+        )
+    return given
+
+
+def weighty_triplets(X: Any, comparisons: Any) -> Comparisons:
+    """Return the triplets that weigh anything; ValueError where none does."""
+    given = with_weight(triplet_rows(X, comparisons))
+    if len(given) == 0:
+        raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+    return given
+
+
+def drawn(labels: np.ndarray, n_triplets: int | None, drawing: str, random: np.random.Generator) -> Comparisons:
+    """Return triplets drawn from labels: by default ten an object, 10,000 at least and 200,000 at most."""
+    if n_triplets is None:
+        n_triplets = int(np.clip(TRIPLETS_AN_OBJECT * len(labels), FEWEST_TRIPLETS, MOST_TRIPLETS))
+    return comparisons_from_labels(labels, n_triplets, random, drawing=drawing)

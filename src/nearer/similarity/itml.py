@@ -1,0 +1,176 @@
+"""ITML: the Mahalanobis distance that is nearest to a prior in LogDet divergence and keeps alike pairs close.
+
+Davis et al. 2007: A minimises D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for pairs alike and ≥
+l for pairs not, with slack. Bregman projections onto one constraint after another are rank-one changes A ← A + β
+Az zᵀA that keep A positive definite. The step is that of the paper for any slack γ, γ/(γ+1) (1/p - 1/ξ), which is
+the often quoted ½(1/p - γ/ξ) at γ = 1 only.
+"""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer.comparisons.randomness import own_random
+from nearer.models import SavedModel
+from nearer.parameters import check, is_count, is_number
+from nearer.similarity.cone import factor_of
+from nearer.similarity.fitted import Mahalanobis
+from nearer.similarity.pairs import FARTHEST, NEAREST, given_pairs, squared_distance_sample
+from nearer.similarity.triplets import compiled
+
+
+class ITML(Mahalanobis, SavedModel, BaseEstimator):
+    """Information-theoretic metric learning: pairs alike come close, others stay apart, and little else changes.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        How much the constraints weigh against the prior; infinity would make them hard.
+    max_iter : int, default=1000
+        Passes over the constraints at most.
+    tol : float, default=1e-3
+        The fit has converged when a pass changes the multipliers by no more than this share of their sum.
+    n_constraints : int, optional
+        How many pairs of each kind to draw from labels; 20 times the square of the number of classes by default.
+    prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
+        The distance to stay near to: Euclidean, that of whitened features, or a positive definite matrix.
+    bounds : tuple of two floats, optional
+        Squared distances that alike pairs shall be within and others beyond; by default the 5th and the 95th
+        percentile of those between objects drawn at random, under the prior.
+    random_state : int, Generator, RandomState or None
+        Draws constraints and the pairs that the bounds are read from.
+
+    Attributes
+    ----------
+    components_ : array of shape (d, d)
+        L of the distance ‖L(x - x')‖.
+    mahalanobis_matrix_ : array of shape (d, d)
+        LᵀL.
+    bounds_ : tuple of two floats
+        The bounds used.
+    n_iter_ : int
+        Passes taken.
+    converged_ : bool
+        Whether ``tol`` ended the fit.
+    n_features_in_ : int
+        Number of columns.
+
+    References
+    ----------
+    Davis, Kulis, Jain, Sra, Dhillon, "Information-theoretic metric learning", 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nearer import ITML
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ITML(random_state=0).fit(X, y)
+    >>> model.transform(X).shape
+    (150, 4)
+    """
+
+    _learned_arrays = ("components_", "feature_names_in_")
+    _learned_values = ("bounds_", "n_iter_", "converged_", "n_features_in_")
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        *,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        n_constraints: int | None = None,
+        prior: Any = "identity",
+        bounds: tuple[float, float] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_constraints = n_constraints
+        self.prior = prior
+        self.bounds = bounds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None, pairs: Any = None) -> Self:
+        """Learn the distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Features, one row an object.
+        y : array of shape (n,), optional
+            Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: alike or not.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
+            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not.
+        pairs : array of shape (m, 2), optional
+            Row numbers of X; y says which are alike.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        random = own_random(self.random_state)
+        table, given = given_pairs(self, X, y, comparisons, random, pairs=pairs)
+        matrix = prior_matrix(self.prior, table)
+        if self.bounds is None:
+            squares = squared_distance_sample(table @ factor_of(matrix).T, random)
+            close, far = np.percentile(squares, (NEAREST, FARTHEST))
+        else:
+            close, far = self.bounds
+        targets = np.where(given.signs > 0, close, far)
+        multipliers = np.zeros(len(targets))
+        room = np.empty((2, table.shape[1]))
+        self.n_iter_, self.converged_ = 0, False
+        while self.n_iter_ < self.max_iter and not self.converged_:
+            before = multipliers.copy()
+            loop = compiled("itml_pass")
+            loop(table, *given, float(self.gamma), multipliers, targets, matrix, *room)
+            self.n_iter_ += 1
+            self.converged_ = bool(np.abs(multipliers - before).sum() <= self.tol * (multipliers + before).sum())
+        self.bounds_ = (float(close), float(far))
+        self.components_ = factor_of(matrix)
+        if not self.converged_:
+            warnings.warn(
+                f"the fit ended after {self.n_iter_} passes before the multipliers settled: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_parameters(self) -> None:
+        check(self, "gamma", is_number(self.gamma) and self.gamma > 0, "a number > 0")
+        check(self, "max_iter", is_count(self.max_iter), "a positive integer")
+        check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
+        good = self.n_constraints is None or is_count(self.n_constraints)
+        check(self, "n_constraints", good, "None or a positive integer")
+        if self.bounds is not None:
+            good = len(self.bounds) == 2 and all(is_number(bound) and bound > 0 for bound in self.bounds)
+            check(self, "bounds", good, "None or two numbers > 0")
+
+
+def prior_matrix(prior: Any, table: np.ndarray) -> np.ndarray:
+    """Return a fresh positive definite matrix for what a prior is called.
+
+    Examples
+    --------
+    >>> prior_matrix("identity", np.zeros((3, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    d = table.shape[1]
+    if isinstance(prior, str):
+        if prior == "identity":
+            return np.eye(d)
+        if prior == "covariance":
+            return np.linalg.pinv(np.atleast_2d(np.cov(table, rowvar=False)), hermitian=True)
+        raise ValueError(f"prior must be 'identity', 'covariance' or a matrix; got {prior!r}")
+    matrix = np.array(prior, dtype=np.float64)
+    if matrix.shape != (d, d) or not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0:
+        raise ValueError(
+            f"a prior is a symmetric positive definite matrix of shape {(d, d)}; got shape {matrix.shape}"
+        )
+    return matrix

@@ -1,0 +1,142 @@
+"""LEGO: a Mahalanobis distance learned online, pair by pair (Jain, Kulis, Dhillon, Grauman 2008).
+
+A pair with difference z, at squared distance ŷ = zᵀAz and wanted at y, moves A to the minimum of the LogDet
+divergence from where it was plus η(ŷ' - y)², in closed form: the distance becomes ȳ = [ηyŷ - 1 + √((ηyŷ - 1)² +
+4ηŷ²)] / (2ηŷ) and A ← A - η(ȳ - y) Az zᵀA / (1 + η(ȳ - y)ŷ), positive definite whatever the step.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from nearer.comparisons.randomness import own_random
+from nearer.models import SavedModel
+from nearer.parameters import check, is_count, is_number
+from nearer.similarity.cone import factor_of
+from nearer.similarity.fitted import Mahalanobis
+from nearer.similarity.pairs import FARTHEST, NEAREST, given_pairs, squared_distance_sample
+from nearer.similarity.triplets import compiled
+
+
+class LEGO(Mahalanobis, SavedModel, BaseEstimator):
+    """LogDet exact gradient online: a distance that learns from one pair after another.
+
+    It starts from Euclidean distance, scaled such that the mean squared distance is 1: the units of the features
+    do not matter. A pair is learned from where it violates its wish: alike and farther apart than the 5th
+    percentile of all distances at the start, or not alike and closer than the 95th.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.125
+        η: how far a pair moves the distance.
+    n_constraints : int, optional
+        How many pairs of each kind to draw from labels; 20 times the square of the number of classes by default.
+    max_epochs : int, default=1
+        Passes of ``fit`` over the pairs, in their order.
+    random_state : int, Generator, RandomState or None
+        Draws pairs.
+
+    Attributes
+    ----------
+    components_ : array of shape (d, d)
+        L of the distance ‖L(x - x')‖.
+    mahalanobis_matrix_ : array of shape (d, d)
+        LᵀL.
+    bounds_ : tuple of two floats
+        Squared distances that alike pairs shall be within and others beyond.
+    n_updates_ : int
+        Pairs that were learned from.
+    n_features_in_ : int
+        Number of columns.
+
+    References
+    ----------
+    Jain, Kulis, Dhillon, Grauman, "Online metric learning and fast similarity search", 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nearer import LEGO
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LEGO(random_state=0).fit(X, y)
+    >>> model.transform(X).shape
+    (150, 4)
+    """
+
+    _learned_arrays = ("components_", "feature_names_in_")
+    _learned_values = ("bounds_", "n_updates_", "n_features_in_")
+    bounds_: tuple[float, float]
+    n_updates_: int
+
+    def __init__(
+        self,
+        learning_rate: float = 0.125,
+        *,
+        n_constraints: int | None = None,
+        max_epochs: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.n_constraints = n_constraints
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Learn the distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Features, one row an object.
+        y : array of shape (n,), optional
+            Class labels: pairs are drawn.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
+            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Exactly one of y and
+            comparisons.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, comparisons, first=True, passes=self.max_epochs)
+
+    def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Learn on from further pairs, each once and in their order.
+
+        The first call sets the scale and the bounds by the distances in its X.
+
+        Parameters
+        ----------
+        X, y, comparisons
+            As for :meth:`fit`: from labels, pairs are drawn among the rows of this X.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, comparisons, first=not hasattr(self, "components_"), passes=1)
+
+    def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, passes: int) -> Self:
+        check(self, "learning_rate", is_number(self.learning_rate) and self.learning_rate > 0, "a number > 0")
+        good = self.n_constraints is None or is_count(self.n_constraints)
+        check(self, "n_constraints", good, "None or a positive integer")
+        check(self, "max_epochs", is_count(self.max_epochs), "a positive integer")
+        random = own_random(self.random_state)
+        table, given = given_pairs(self, X, y, comparisons, random, reset=first)
+        if first:
+            squares = squared_distance_sample(table, random)
+            mean = squares.mean()
+            matrix = np.eye(table.shape[1]) / mean
+            close, far = np.percentile(squares / mean, (NEAREST, FARTHEST))
+        else:
+            matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
+        updates = 0 if first else self.n_updates_
+        room = np.empty((2, table.shape[1]))
+        for _ in range(passes):
+            loop = compiled("lego_pass")
+            updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
+        self.bounds_ = (float(close), float(far))
+        self.n_updates_ = updates
+        self.components_ = factor_of(matrix)
+        return self

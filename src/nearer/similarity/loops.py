@@ -1,0 +1,263 @@
+"""The compiled loops of the similarities: one step after another, on a matrix that stays in place.
+
+A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X[c]: no step makes a matrix of its
+own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
+the score of the next in one pass over it. Dense features of many columns go by blocks
+(:mod:`nearer.similarity.steps`), of which only the coefficients are found here. Of sparse rows only the entries
+that are there are touched.
+"""
+
+from typing import Any
+
+
+def sdca_dense(
+    X: Any,
+    rows: Any,
+    weight: Any,
+    curvature: Any,
+    picks: Any,
+    now: int,
+    alpha: Any,
+    sums: Any,
+    stood: Any,
+    matrix: Any,
+    z: Any,
+    z_next: Any,
+) -> None:
+    """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are room for one row of X."""
+    d = X.shape[1]
+    i = picks[0]
+    a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
+    score = 0.0
+    for k in range(d):
+        z[k] = X[b, k] - X[c, k]
+    for r in range(d):
+        part = 0.0
+        for k in range(d):
+            part += matrix[r, k] * z[k]
+        score += X[a, r] * part
+    for t in range(picks.size):
+        old = alpha[i]
+        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
+        sums[i] += old * (now + t + 1 - stood[i])
+        stood[i] = now + t + 1
+        alpha[i] = old + step
+        change = step * weight[i]
+        i = picks[min(t + 1, picks.size - 1)]
+        a_next, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
+        for k in range(d):
+            z_next[k] = X[b, k] - X[c, k]
+        score = 0.0
+        for r in range(d):
+            factor = change * X[a, r]
+            part = 0.0
+            for k in range(d):
+                entry = matrix[r, k] + factor * z[k]
+                matrix[r, k] = entry
+                part += entry * z_next[k]
+            score += X[a_next, r] * part
+        for k in range(d):
+            z[k] = z_next[k]
+        a = a_next
+
+
+def sdca_block(
+    scores: Any,
+    products: Any,
+    weight: Any,
+    curvature: Any,
+    picks: Any,
+    now: int,
+    alpha: Any,
+    sums: Any,
+    stood: Any,
+    changes: Any,
+) -> None:
+    """Find the coefficients of a block of steps from scores before it and inner products within it."""
+    for t in range(picks.size):
+        score = scores[t]
+        for s in range(t):
+            score += changes[s] * products[t, s]
+        i = picks[t]
+        old = alpha[i]
+        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
+        sums[i] += old * (now + t + 1 - stood[i])
+        stood[i] = now + t + 1
+        alpha[i] = old + step
+        changes[t] = step * weight[i]
+
+
+def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> None:
+    """Find the passive-aggressive coefficients of a block of triplets, in order."""
+    for t in range(scores.size):
+        score = scores[t]
+        for s in range(t):
+            score += changes[s] * products[t, s]
+        loss = max(0.0, 1.0 - score)
+        square = products[t, t]
+        changes[t] = min(caps[t], loss / square) if square > 0.0 else 0.0
+
+
+def sdca_sparse(
+    table: Any,
+    rows: Any,
+    weight: Any,
+    curvature: Any,
+    picks: Any,
+    now: int,
+    alpha: Any,
+    sums: Any,
+    stood: Any,
+    matrix: Any,
+    room: Any,
+) -> None:
+    """Take a step of Algorithm 1 for each pick; `table`: the arrays of a CSR table; `room`: two of its rows."""
+    for t in range(picks.size):
+        i = picks[t]
+        size = _difference(table, rows[i, 1], rows[i, 2], room)
+        score = _score(table, rows[i, 0], matrix, room, size)
+        old = alpha[i]
+        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
+        sums[i] += old * (now + t + 1 - stood[i])
+        stood[i] = now + t + 1
+        alpha[i] = old + step
+        if step != 0.0:
+            _add(table, rows[i, 0], step * weight[i], matrix, room, size)
+
+
+def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> None:
+    """Take a passive-aggressive step for each row, in order."""
+    for t in range(len(rows)):
+        size = _difference(table, rows[t, 1], rows[t, 2], room)
+        score = _score(table, rows[t, 0], matrix, room, size)
+        if score < 1.0 and squares[t] > 0.0:
+            change = min(caps[t], (1.0 - score) / squares[t])
+            _add(table, rows[t, 0], change, matrix, room, size)
+
+
+def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> None:
+    """Take a passive-aggressive step among symmetric matrices for each row, in order."""
+    for t in range(len(rows)):
+        size = _difference(table, rows[t, 1], rows[t, 2], room)
+        score = _score(table, rows[t, 0], matrix, room, size)
+        if score < 1.0 and squares[t] > 0.0:
+            change = 0.5 * min(caps[t], (1.0 - score) / squares[t])
+            _add(table, rows[t, 0], change, matrix, room, size)
+            _add(table, rows[t, 0], change, matrix.T, room, size)
+
+
+def scores_sparse(table: Any, rows: Any, matrix: Any, room: Any, scores: Any) -> None:
+    """Fill in the score xᵀMz of each row."""
+    for t in range(len(rows)):
+        size = _difference(table, rows[t, 1], rows[t, 2], room)
+        scores[t] = _score(table, rows[t, 0], matrix, room, size)
+
+
+def matrix_sparse(table: Any, rows: Any, coefficients: Any, matrix: Any, room: Any) -> None:
+    """Add the rows' rank-one matrices, each times its coefficient."""
+    for t in range(len(rows)):
+        if coefficients[t] != 0.0:
+            size = _difference(table, rows[t, 1], rows[t, 2], room)
+            _add(table, rows[t, 0], coefficients[t], matrix, room, size)
+
+
+def _difference(table: Any, b: int, c: int, room: Any) -> int:
+    """Write X[b] - X[c] into the room, a column that both have twice, and return how many entries that are."""
+    data, indices, indptr = table
+    columns, values = room
+    size = 0
+    for p in range(indptr[b], indptr[b + 1]):
+        columns[size] = indices[p]
+        values[size] = data[p]
+        size += 1
+    for p in range(indptr[c], indptr[c + 1]):
+        columns[size] = indices[p]
+        values[size] = -data[p]
+        size += 1
+    return size
+
+
+def _score(table: Any, a: int, matrix: Any, room: Any, size: int) -> float:
+    """Return X[a]ᵀ matrix z for the z in the room."""
+    data, indices, indptr = table
+    columns, values = room
+    score = 0.0
+    for p in range(indptr[a], indptr[a + 1]):
+        r = indices[p]
+        part = 0.0
+        for k in range(size):
+            part += matrix[r, columns[k]] * values[k]
+        score += data[p] * part
+    return score
+
+
+def _add(table: Any, a: int, change: float, matrix: Any, room: Any, size: int) -> None:
+    """Add change X[a] zᵀ to the matrix for the z in the room."""
+    data, indices, indptr = table
+    columns, values = room
+    for p in range(indptr[a], indptr[a + 1]):
+        r = indices[p]
+        factor = change * data[p]
+        for k in range(size):
+            matrix[r, columns[k]] += factor * values[k]
+
+
+def itml_pass(
+    X: Any, pairs: Any, signs: Any, slack: float, multipliers: Any, targets: Any, matrix: Any, z: Any, moved: Any
+) -> None:
+    """Project onto each pair's constraint in turn (Davis et al. 2007); ``z``, ``moved``: room for a row each."""
+    d = X.shape[1]
+    for t in range(len(pairs)):
+        i, j, sign = pairs[t, 0], pairs[t, 1], signs[t]
+        square = 0.0
+        for k in range(d):
+            z[k] = X[i, k] - X[j, k]
+        for r in range(d):
+            part = 0.0
+            for k in range(d):
+                part += matrix[r, k] * z[k]
+            moved[r] = part
+            square += part * z[r]
+        if square <= 0.0:  # two objects of the same features: nothing to learn
+            continue
+        wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / targets[t])
+        step = min(multipliers[t], wanted)
+        multipliers[t] -= step
+        targets[t] = slack * targets[t] / (slack + sign * step * targets[t])
+        change = sign * step / (1.0 - sign * step * square)
+        for r in range(d):
+            factor = change * moved[r]
+            for k in range(d):
+                matrix[r, k] += factor * moved[k]
+
+
+def lego_pass(
+    X: Any, pairs: Any, signs: Any, rate: float, close: float, far: float, matrix: Any, z: Any, moved: Any
+) -> int:
+    """Step towards the wanted distance of each pair that violates it (Jain et al. 2008); return how many did."""
+    d = X.shape[1]
+    violated = 0
+    for t in range(len(pairs)):
+        i, j = pairs[t, 0], pairs[t, 1]
+        square = 0.0
+        for k in range(d):
+            z[k] = X[i, k] - X[j, k]
+        for r in range(d):
+            part = 0.0
+            for k in range(d):
+                part += matrix[r, k] * z[k]
+            moved[r] = part
+            square += part * z[r]
+        wanted = close if signs[t] > 0.0 else far
+        if square <= 0.0 or (signs[t] > 0.0 and square <= wanted) or (signs[t] < 0.0 and square >= wanted):
+            continue
+        violated += 1
+        half = rate * wanted * square - 1.0
+        reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
+        change = rate * (reached - wanted)
+        change = -change / (1.0 + change * square)
+        for r in range(d):
+            factor = change * moved[r]
+            for k in range(d):
+                matrix[r, k] += factor * moved[k]
+    return violated

@@ -1,0 +1,83 @@
+"""Pairs of objects said to be alike or not: what the learners of a LogDet divergence take.
+
+Whatever a learner is given becomes pairs of row numbers with a sign: labels by way of drawn triplets, and a
+triplet (a, b, c) as the pair (a, b), alike, and the pair (a, c), not.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nearer.comparisons.randomness import RandomState, generator
+from nearer.similarity.given import features, features_and_labels, one_of, weighty_triplets
+from nearer.simulate import comparisons_from_labels
+
+SAMPLED = 100_000  # pairs that distances are estimated from
+NEAREST, FARTHEST = 5, 95  # percentiles of all distances that alike and unlike pairs are wanted within and beyond
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows of a table, and 1 for alike or -1 for not."""
+
+    rows: np.ndarray
+    signs: np.ndarray
+
+
+def given_pairs(
+    model: Any,
+    X: Any,
+    y: Any,
+    comparisons: Any,
+    random: np.random.Generator,
+    *,
+    pairs: Any = None,
+    reset: bool = True,
+) -> tuple[np.ndarray, Pairs]:
+    """Return the validated table, dense, and the pairs that labels, comparisons or signed pairs amount to."""
+    if pairs is not None:
+        if comparisons is not None:
+            raise ValueError(
+                "exactly one of y, comparisons, and pairs with their y is wanted; got comparisons and pairs"
+            )
+        table = features(model, X, reset=reset)
+        return table, _signed(pairs, y, len(table))
+    if one_of(model, y=y, comparisons=comparisons) == "y":
+        table, labels = features_and_labels(model, X, y, reset=reset)
+        wanted = model.n_constraints
+        n = 20 * len(np.unique(labels)) ** 2 if wanted is None else wanted
+        rows = comparisons_from_labels(labels, n, random).rows
+    else:
+        given = weighty_triplets(X, comparisons)
+        table = features(model, X, reset=reset)
+        if given.weights is not None and np.ptp(given.weights) > 0:
+            raise ValueError(
+                f"{type(model).__name__} takes comparisons of equal weight; these have weights of their own"
+            )
+        rows = given.rows
+    both = np.stack([rows[:, [0, 1]], rows[:, [0, 2]]], axis=1).reshape(-1, 2)
+    return table, Pairs(np.ascontiguousarray(both), np.tile([1.0, -1.0], len(rows)))
+
+
+def _signed(pairs: Any, y: Any, n: int) -> Pairs:
+    rows, signs = np.asarray(pairs), np.asarray(y)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be whole numbers, two a row; got shape {rows.shape} of {rows.dtype}")
+    if signs.shape != (len(rows),) or not np.isin(signs, (-1, 1)).all():
+        raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got shape {signs.shape}")
+    if len(rows) == 0:
+        raise ValueError("there is nothing to learn from: no pairs")
+    if rows.min() < 0 or rows.max() >= n:
+        bad = int(np.flatnonzero(((rows < 0) | (rows >= n)).any(axis=1))[0])
+        raise ValueError(f"pair {bad} is {rows[bad].tolist()}, but X has {n} rows, numbered from 0")
+    return Pairs(np.ascontiguousarray(rows, dtype=np.int32), signs.astype(np.float64))
+
+
+def squared_distance_sample(points: np.ndarray, random_state: RandomState) -> np.ndarray:
+    """Return squared distances above 0 of many pairs of rows drawn at random."""
+    random = generator(random_state)
+    a, b = random.integers(len(points), size=(2, min(SAMPLED, len(points) ** 2)))
+    squares = np.square(points[a] - points[b]).sum(axis=1)
+    squares = squares[squares > 0]
+    if len(squares) == 0:
+        raise ValueError("all rows of X are the same: there are no distances to learn from")
+    return squares

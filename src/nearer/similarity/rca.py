@@ -1,0 +1,220 @@
+"""Relevant components analysis (Bar-Hillel, Hertz, Shental & Weinshall, JMLR 2005).
+
+A chunk is a handful of rows that are known to belong together. How they vary within chunks is what does not
+matter, so the distance is measured in units of it: LᵀL = C⁻¹, C being the covariance of rows around the means of
+their chunks.
+"""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from nearer.comparisons.randomness import own_random
+from nearer.models import SavedModel
+from nearer.parameters import check, is_count
+from nearer.similarity.fitted import Mahalanobis, set_components
+from nearer.similarity.given import features, features_and_labels, one_of
+from nearer.similarity.varying import varying_directions
+
+SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
+SHRINKAGE = 1e-3  # share of the total covariance that is then added
+
+
+class RCA(Mahalanobis, SavedModel, BaseEstimator):
+    """A distance in units of what varies among rows that belong together.
+
+    Whitens with the covariance of rows around the means of their chunks. It takes no iterations, and no negative
+    examples: only which rows belong together.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Rows of the projection, d at most; by default d. Fewer keep the directions in which rows vary most beside
+        their chunks (Fisher's criterion).
+    n_chunks : int, optional
+        With labels: draw so many chunks, each of members of one class. By default every class is a chunk.
+    chunk_size : int, default=2
+        Members of a chunk that is drawn.
+    random_state : int, Generator, RandomState or None
+        Draws chunks.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, d)
+        L. A column that is constant has weight 0.
+    n_features_in_ : int
+        Number of columns.
+
+    References
+    ----------
+    Bar-Hillel, Hertz, Shental and Weinshall, "Learning a Mahalanobis metric from equivalence constraints", 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from nearer.similarity import RCA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> plain = KNeighborsClassifier(3).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    >>> model = RCA().fit(X[::2], y[::2])
+    >>> learned = KNeighborsClassifier(3).fit(model.transform(X[::2]), y[::2])
+    >>> learned.score(model.transform(X[1::2]), y[1::2]) > plain + 0.2
+    True
+    """
+
+    _learned_arrays = ("components_", "feature_names_in_")
+    _learned_values = ("n_features_in_",)
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_chunks: int | None = None,
+        chunk_size: int = 2,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_chunks = n_chunks
+        self.chunk_size = chunk_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, chunks: Any = None) -> Self:
+        """Learn the distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Features, dense.
+        y : array of shape (n,), optional
+            Class labels.
+        chunks : array of int of shape (n,), optional
+            The number of each row's chunk, -1 for none. Exactly one of y and chunks.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if one_of(self, y=y, chunks=chunks) == "y":
+            table, labels = features_and_labels(self, X, y)
+            numbers = np.unique(labels, return_inverse=True)[1]
+            if self.n_chunks is not None:
+                numbers = drawn_chunks(numbers, self.n_chunks, self.chunk_size, own_random(self.random_state))
+        else:
+            table = features(self, X, reset=True)
+            numbers = _checked(chunks, len(table))
+        d = table.shape[1]
+        good = self.n_components is None or self.n_components <= d
+        check(self, "n_components", good, f"at most {d}, the columns of X")
+        set_components(self, whitening(table, numbers, self.n_components or d))
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_chunks"):
+            value = getattr(self, name)
+            check(self, name, value is None or is_count(value), "None or a positive integer")
+        check(self, "chunk_size", is_count(self.chunk_size) and self.chunk_size > 1, "an integer > 1")
+
+
+def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the map in whose points the covariance within chunks is the identity, where rows vary.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Features.
+    chunks : array of int of shape (n,)
+        Numbers of chunks from 0 on; -1 for none.
+    n_components : int
+        Rows of the map. With fewer than d, it keeps the best directions by Fisher's criterion.
+
+    Returns
+    -------
+    array of shape (n_components, d)
+        Rows of zeros make up for directions in which X does not vary.
+
+    Examples
+    --------
+    >>> whitening(np.array([[0.0, 0.0], [2.0, 6.0], [9.0, 6.0], [9.0, 0.0]]), np.array([0, 0, 1, 1]), 1).shape
+    (1, 2)
+    """
+    spread = np.ptp(X, axis=0)
+    spread[spread == 0.0] = 1.0
+    rows = (X - X.mean(axis=0)) / spread  # columns in like units, for the sake of precision
+    varying = varying_directions(rows)
+    rows = rows @ varying
+    within = covariance_within(rows, chunks)
+    total = rows.T @ rows / len(rows)
+    shares, directions = eigh(within, total)
+    if shares[0] < SINGULAR:
+        warnings.warn(
+            f"rows of one chunk do not differ in {int((shares < SINGULAR).sum())} of {len(shares)} directions in "
+            f"which X varies; {SHRINKAGE:g} of the covariance of all rows is added, so that no distance is "
+            "infinite. More or larger chunks, or fewer features, would settle it",
+            stacklevel=3,
+        )
+        within = (1.0 - SHRINKAGE) * within + SHRINKAGE * total
+        shares = (1.0 - SHRINKAGE) * shares + SHRINKAGE
+    if n_components == X.shape[1]:
+        values, vectors = eigh(within)
+        turned = varying @ vectors
+        return (turned / np.sqrt(values)) @ turned.T / spread
+    # eigh made the total covariance of the directions the identity, and their share of it within chunks diagonal.
+    found = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
+    return np.vstack([found, np.zeros((n_components - len(found), X.shape[1]))])
+
+
+def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:
+    """Return the covariance of rows around the means of their chunks; rows without a chunk are left out."""
+    inside = chunks >= 0
+    members, numbers = rows[inside], chunks[inside]
+    sizes = np.bincount(numbers)
+    if sizes.max(initial=0) < 2:
+        raise ValueError(f"of {len(sizes)} chunks none has two members: nothing is known to be alike")
+    belongs = csr_array((np.ones(len(members)), numbers, np.arange(len(members) + 1)), (len(members), len(sizes)))
+    means = (belongs.T @ members) / np.maximum(sizes, 1)[:, None]
+    off = members - means[numbers]
+    return off.T @ off / len(off)
+
+
+def drawn_chunks(labels: np.ndarray, n_chunks: int, size: int, random: np.random.Generator) -> np.ndarray:
+    """Return chunks drawn from labels: members of each class are dealt into chunks, of which some are taken.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(0)
+    >>> np.unique(drawn_chunks(np.array([0, 0, 0, 1, 1, 1, 1]), 2, 2, random), return_counts=True)[1].tolist()
+    [3, 2, 2]
+    """
+    order = random.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    sizes = np.bincount(labels)
+    place = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # among the members of its class
+    most = sizes // size
+    dealt = np.where(place // size < np.repeat(most, sizes), place // size, -1)
+    numbers = np.where(dealt >= 0, dealt + np.repeat(np.cumsum(most) - most, sizes), -1)
+    if n_chunks > most.sum():
+        raise ValueError(f"these labels make {most.sum()} chunks of {size} members at most; n_chunks={n_chunks}")
+    taken = np.full(int(most.sum()) + 1, -1)  # the last is for rows that were not dealt, numbered -1
+    taken[random.choice(int(most.sum()), n_chunks, replace=False)] = np.arange(n_chunks)
+    chunks = np.empty(len(labels), dtype=np.intp)
+    chunks[order] = taken[numbers]
+    return chunks
+
+
+def _checked(chunks: Any, n: int) -> np.ndarray:
+    numbers = np.asarray(chunks)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+        raise ValueError(
+            f"chunks must be {n} integers, one for each row of X, -1 for none; got {numbers.dtype} of shape "
+            f"{numbers.shape}"
+        )
+    if numbers.min() < -1:
+        row = int(np.argmin(numbers))
+        raise ValueError(f"a chunk's number is at least 0, or -1 for none; row {row} has {numbers[row]}")
+    found, places = np.unique(numbers, return_inverse=True)
+    return places - int(found[0] == -1)  # none left out, and -1 as it was

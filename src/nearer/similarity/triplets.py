@@ -1,0 +1,142 @@
+"""Triplets of rows of a feature table: what the learners of a bilinear similarity know of their data.
+
+Triplet i is (x, x⁺, x⁻), three rows of X, and stands for the rank-one matrix Xᵢ = x (x⁺ - x⁻)ᵀ; its score under a
+matrix M is ⟨M, Xᵢ⟩. Neither is ever made one by one: all scores together are those of the products X M, and a sum
+of coefficients times Xᵢ is Xᵀ T X with T sparse, one entry for each pair of objects. Dense and sparse features
+have the same few operations, so a solver does not see the difference.
+"""
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from nearer.comparisons.rows import blocks
+from nearer.jit import bind
+from nearer.similarity import loops
+
+ENTRIES = 1 << 22  # numbers that a temporary table may hold
+
+
+class Triplets:
+    """Triplets of rows of a table; see the module.
+
+    Parameters
+    ----------
+    X : array or csr_array of float64
+        One row an object.
+    rows : array of int32, shape (n, 3)
+        Anchor, the more similar one, the less similar one.
+    weights : array of shape (n,), optional
+        How much each counts.
+
+    Attributes
+    ----------
+    shares : array of shape (n,)
+        The weights, adding up to one.
+    """
+
+    def __init__(self, X: Any, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.X = X
+        self.rows = rows
+        n = len(rows)
+        self.shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        """How many columns the table has."""
+        return int(self.X.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the table holds only the entries that are there."""
+        return issparse(self.X)
+
+    def blocks(self) -> list[slice]:
+        """Return slices of the triplets whose rows make tables of bounded size."""
+        return list(blocks(len(self), max(1, ENTRIES // max(1, self.n_features))))
+
+    def gathered(self, which: Any) -> tuple[Any, Any]:
+        """Return x and x⁺ - x⁻ of some triplets, as two tables."""
+        rows = self.rows[which]
+        return self.X[rows[:, 0]], self.X[rows[:, 1]] - self.X[rows[:, 2]]
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The squared norms ‖Xᵢ‖² = ‖x‖² ‖x⁺ - x⁻‖²."""
+        return self._each(lambda x, z: row_products(x, x) * row_products(z, z))
+
+    @cached_property
+    def symmetric_squares(self) -> np.ndarray:
+        """The squared norms of the symmetric parts ½(Xᵢ + Xᵢᵀ)."""
+        return 0.5 * (self.squares + self._each(lambda x, z: row_products(x, z) ** 2))
+
+    def _each(self, what: Any) -> np.ndarray:
+        parts = [what(*self.gathered(block)) for block in self.blocks()]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def scores(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the score xᵀM(x⁺ - x⁻) of every triplet."""
+        scores = np.empty(len(self))
+        if self.sparse:
+            compiled("scores_sparse")(self.table, self.rows, matrix, self.room, scores)
+            return scores
+        left = self.X @ matrix
+        for block in self.blocks():
+            rows = self.rows[block]
+            scores[block] = row_products(left[rows[:, 0]], self.X[rows[:, 1]] - self.X[rows[:, 2]])
+        return scores
+
+    def matrix(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the sum of the coefficients times Xᵢ."""
+        if self.sparse:
+            total = np.zeros((self.n_features, self.n_features))
+            compiled("matrix_sparse")(self.table, self.rows, coefficients, total, self.room)
+            return total
+        order, columns, starts = self._by_anchor
+        entries = np.repeat(coefficients[order], 2)
+        entries[1::2] *= -1.0
+        pairs = csr_array((entries, columns, starts), shape=(len(self.X), len(self.X)))
+        return np.asarray(self.X.T @ (pairs @ self.X))
+
+    @cached_property
+    def _by_anchor(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The triplets in order of their anchors, and where T has its entries: that never changes."""
+        order = np.argsort(self.rows[:, 0], kind="stable")
+        starts = 2 * np.searchsorted(self.rows[order, 0], np.arange(len(self.X) + 1))
+        return order, self.rows[order, 1:].ravel(), starts
+
+    @cached_property
+    def table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of the sparse table, as the loops take them."""
+        return self.X.data, self.X.indices.astype(np.int32), self.X.indptr.astype(np.int64)
+
+    @cached_property
+    def room(self) -> tuple[np.ndarray, np.ndarray]:
+        """Room for the entries of two sparse rows: columns and values."""
+        longest = int(np.diff(self.X.indptr).max(initial=0))
+        return np.empty(2 * longest, dtype=np.int32), np.empty(2 * longest)
+
+
+def row_products(left: Any, right: Any) -> np.ndarray:
+    """Return the inner product of each row with the same row of another table.
+
+    Examples
+    --------
+    >>> row_products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([11.])
+    """
+    if issparse(left) or issparse(right):
+        thin, other = (left, right) if issparse(left) else (right, left)
+        return np.asarray(thin.multiply(other).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", left, right)
+
+
+@cache
+def compiled(name: str) -> Any:
+    """Return a loop of this room, compiled."""
+    return bind(getattr(loops, name))

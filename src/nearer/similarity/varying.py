@@ -1,0 +1,39 @@
+"""Directions in which a table varies at all: elsewhere nothing can be learned, and no weight is given."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+
+def varying_directions(X: np.ndarray) -> np.ndarray:
+    """Return orthonormal columns that span the rows of a centred X; the identity where all directions vary.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows with a mean of zero.
+
+    Returns
+    -------
+    array of shape (d, rank)
+
+    Examples
+    --------
+    >>> varying_directions(np.array([[1.0, 0.0], [-1.0, 0.0]])).shape
+    (2, 1)
+    """
+    n, d = X.shape
+    spread = np.ptp(X, axis=0)
+    columns = np.flatnonzero(spread > 0.0)
+    if len(columns) == 0:
+        raise ValueError(f"all {n} rows of X are the same: there is nothing to tell apart")
+    # A column in small units is not one that depends on others: the rank is that of columns of equal spread.
+    scaled = X[:, columns] / spread[columns]
+    wide = len(columns) >= n
+    values, vectors = eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
+    good = values > max(n, d) * np.finfo(np.float64).eps * values[-1]
+    if good.sum() == d:
+        return np.eye(d)
+    spanning = (scaled.T @ vectors[:, good] if wide else vectors[:, good]) * spread[columns, None]
+    directions = np.zeros((d, spanning.shape[1]))
+    directions[columns] = np.linalg.qr(spanning)[0]
+    return directions

@@ -1,0 +1,353 @@
+"""BilinearSimilarity as its users meet it: labels or comparisons, dense or sparse, alone or in a search."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from test_logdet import labelled
+
+from extras import needs
+from nearer import BilinearSimilarity, Comparisons, load_model
+from nearer.metrics import mean_average_precision, retrieval_map_scorer
+from nearer.simulate import comparisons_from_labels
+
+FAST = {"n_triplets": 500, "regularization": 0.01}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = labelled(n=150)
+    return X / np.abs(X).max(axis=0), y
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return BilinearSimilarity(random_state=0).fit(*data)
+
+
+def test_it_learns_what_tells_classes_apart(data, model):
+    X, y = labelled(n=150, seed=9)
+    X = X / np.abs(X).max(axis=0)
+    learned = mean_average_precision(model.similarity(X, X), y)
+    plain = mean_average_precision(X @ X.T, y)
+    assert learned > plain + 0.1
+    assert model.gap_ <= 1e-3
+    assert model.converged_
+    assert model.score_comparisons(X, comparisons_from_labels(y, 2000, 1)) > 0.7
+
+
+def test_sparse_is_dense(data):
+    X, y = data
+    for given in (
+        {"solver": "sdca", **FAST},
+        {"solver": "sdca", "psd": True, **FAST},
+        {"solver": "oasis", **FAST},
+    ):
+        dense = BilinearSimilarity(**given, random_state=0).fit(X, y)
+        for kind in (csr_array, csr_matrix):
+            sparse = BilinearSimilarity(**given, random_state=0).fit(kind(X), y)
+            np.testing.assert_allclose(sparse.matrix_, dense.matrix_, atol=1e-8)
+        S = kind(X)
+        np.testing.assert_allclose(sparse.similarity(S, X), dense.similarity(X, X), atol=1e-7)
+        assert (sparse.neighbors(S[:9], S, 4)[0] == dense.neighbors(X[:9], X, 4)[0]).all()
+        np.testing.assert_allclose(
+            sparse.pair_score((S[:3], S[3:6])), dense.pair_score((X[:3], X[3:6])), atol=1e-7
+        )
+
+
+def test_unsorted_and_repeated_entries_of_a_csr_table_are_taken_and_left_alone(data):
+    X, y = data
+    table = csr_array(X)
+    turned = csr_array((table.data[::-1].copy(), table.indices[::-1].copy(), table.indptr), shape=X.shape)
+    turned.has_sorted_indices = False
+    dense = turned.toarray()
+    before = turned.indices.copy()
+    found = BilinearSimilarity(**FAST, random_state=0).fit(turned, y).matrix_
+    np.testing.assert_array_equal(turned.indices, before)
+    np.testing.assert_allclose(found, BilinearSimilarity(**FAST, random_state=0).fit(dense, y).matrix_, atol=1e-9)
+
+
+def test_comparisons_index_rows(data):
+    X, y = data
+    rows = comparisons_from_labels(y, 500, 3)
+    a = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows)
+    b = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows.rows)
+    np.testing.assert_array_equal(a.matrix_, b.matrix_)
+    assert a.score_comparisons(X, rows) == (a.predict_comparisons(X, rows) == 1).mean() > 0.8
+    scores = a.similarity(X, X)
+    r = rows.rows
+    np.testing.assert_array_equal(
+        a.predict_comparisons(X, rows), np.where(scores[r[:, 0], r[:, 1]] > scores[r[:, 0], r[:, 2]], 1, -1)
+    )
+
+
+def test_weights_count_like_repeats(data):
+    X, y = data
+    rows = comparisons_from_labels(y, 60, 3).rows
+    repeated = np.concatenate([rows, rows[:30]])
+    weights = np.where(np.arange(60) < 30, 2.0, 1.0)
+    settings = {"regularization": 0.05, "tol": 1e-10, "max_epochs": 2000, "random_state": 0}
+    a = BilinearSimilarity(**settings).fit(X, comparisons=repeated)
+    b = BilinearSimilarity(**settings).fit(X, comparisons=Comparisons(rows, weights=weights))
+    np.testing.assert_allclose(a.matrix_, b.matrix_, atol=1e-4)
+    c = BilinearSimilarity(**settings).fit(X, comparisons=Comparisons(repeated, weights=[1.0] * 60 + [0.0] * 30))
+    d = BilinearSimilarity(**settings).fit(X, comparisons=rows)
+    np.testing.assert_array_equal(c.matrix_, d.matrix_)
+
+
+def test_names_are_matched_with_a_frame(data):
+    needs("pandas")
+    import pandas as pd
+
+    X, y = data
+    names = [f"object {i:03}" for i in range(len(X))]
+    rows = comparisons_from_labels(y, 300, 3).rows
+    named = Comparisons(rows, n_objects=len(X), names=names)
+    order = np.random.default_rng(0).permutation(len(X))
+    frame = pd.DataFrame(X[order], index=[names[i] for i in order], columns=list("abcd"))
+    by_name = BilinearSimilarity(regularization=0.01, random_state=0).fit(frame, comparisons=named)
+    by_number = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows)
+    np.testing.assert_allclose(by_name.matrix_, by_number.matrix_, atol=1e-12)
+    assert by_name.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="'object 000', which is not in the index of X"):
+        by_name.score_comparisons(frame.drop(index="object 000"), named)
+    with pytest.raises(ValueError, match="name 150 objects and X has 149 rows"):
+        by_name.score_comparisons(X[1:], named)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one of y or comparisons is wanted"),
+        ({"y": [0, 1] * 75, "comparisons": [[0, 1, 2]]}, "got y and comparisons"),
+        ({"y": [0, 1]}, "150 rows and y 2 labels"),
+        ({"y": [0] * 150}, "single class"),
+        ({"y": range(150)}, "every label occurs only once"),
+        ({"comparisons": [[0, 1, 150]]}, "comparison 0 is about object 150, but X has only 150 rows"),
+        ({"comparisons": [[0, 1, 2, 3]]}, "quadruplets"),
+        ({"comparisons": np.empty((0, 3), dtype=int)}, "nothing to learn from"),
+        ({"comparisons": [[0, 0, 2]]}, "row 0"),
+    ],
+)
+def test_what_was_given_is_checked(data, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        BilinearSimilarity().fit(data[0], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "sgd"}, "solver must be 'sdca' or 'oasis'; got 'sgd'"),
+        ({"regularization": 0}, "regularization must be 'auto' or a number > 0; got 0"),
+        ({"regularization": "none"}, "regularization must be"),
+        ({"aggressiveness": -1}, "aggressiveness must be"),
+        ({"n_triplets": 0}, "n_triplets must be"),
+        ({"drawing": "pairs"}, "drawing must be 'instances' or 'classes'; got 'pairs'"),
+        ({"max_epochs": 0}, "max_epochs must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"output": "first"}, "output must be 'average', 'last' or 'random'; got 'first'"),
+        ({"symmetric": True}, "symmetric=True is for solver='oasis'"),
+        ({"callback": 3}, "callback must be"),
+    ],
+)
+def test_parameters_are_checked(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BilinearSimilarity(**parameters).fit(*data)
+
+
+def test_tables_are_checked(data, model):
+    X, y = data
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        BilinearSimilarity().fit(bad, y)
+    with pytest.raises(ValueError, match="3 features, but BilinearSimilarity is expecting 4 features"):
+        model.similarity(X[:, :3], X)
+    with pytest.raises(ValueError, match=r"got shape \(150, 4\)"):
+        model.pair_score(X)
+    with pytest.raises(ValueError, match="2 and 3 rows"):
+        model.pair_score((X[:2], X[:3]))
+    with pytest.raises(ValueError, match="k must be a whole number from 1 to 150"):
+        model.neighbors(X, X, 151)
+    with pytest.raises(ValueError, match="k must be a whole number from 1 to 149"):
+        model.neighbors(None, X, 150)
+    with pytest.raises(NotFittedError):
+        BilinearSimilarity().similarity(X, X)
+    with pytest.raises(ValueError, match="at most 32,768"):
+        BilinearSimilarity().fit(csr_array((6, 40_000)), [0, 0, 0, 1, 1, 1])
+
+
+def test_constant_columns_do_no_harm(data):
+    X, y = data
+    X = np.column_stack([X, np.zeros(len(X)), np.ones(len(X))])
+    for settings in ({}, {"psd": True}, {"solver": "oasis"}):
+        found = BilinearSimilarity(n_triplets=500, random_state=0, **settings).fit(X, y)
+        assert np.isfinite(found.matrix_).all()
+        assert found.score_comparisons(X, comparisons_from_labels(y, 500, 1)) > 0.7
+
+
+def test_lonely_classes_are_skipped_with_a_warning(data):
+    X, y = data
+    y = y.copy()
+    y[0] = 77
+    with pytest.warns(UserWarning, match="1 of 4 classes have one member only and are skipped as anchors: 77"):
+        BilinearSimilarity(**FAST, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("queries", ["others", None])
+def test_neighbors_are_those_of_the_whole_table(data, model, queries, monkeypatch):
+    X, _ = data
+    monkeypatch.setattr("nearer.similarity.nearest.ENTRIES", 700)  # several blocks
+    scores = model.similarity(X, X)
+    if queries is None:
+        np.fill_diagonal(scores, -np.inf)
+        numbers, values = model.neighbors(None, X, 7)
+    else:
+        numbers, values = model.neighbors(X, X, 7)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :7]
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_allclose(values, np.take_along_axis(scores, expected, axis=1), atol=1e-12)
+
+
+def test_ties_go_to_the_first():
+    X = np.ones((30, 2))
+    model = BilinearSimilarity("oasis").fit(np.array([[1.0, 0], [0, 1], [1, 1]]), comparisons=[[0, 1, 2]])
+    assert model.neighbors(X[:2], X, 5)[0].tolist() == [[0, 1, 2, 3, 4]] * 2
+    assert model.neighbors(None, X, 3)[0][:5].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2]]
+
+
+def test_an_index_finds_nearly_all(data):
+    needs("usearch")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 12))
+    y = np.argmax(X[:, :3], axis=1)
+    model = BilinearSimilarity(n_triplets=500, regularization=1.0, random_state=0).fit(X, y)
+    index = model.index(X)
+    assert index.recall_ > 0.8
+    assert repr(index) == f"SearchIndex(3000 objects, recall at 10: {index.recall_:.3f})"
+    numbers, values = model.neighbors(X[:50], index, 10)
+    true, best = model.neighbors(X[:50], X, 10)
+    assert np.mean([np.isin(t, f).mean() for t, f in zip(true, numbers, strict=True)]) > 0.8
+    np.testing.assert_allclose(values[:, 0], model.pair_score((X[:50], X[numbers[:, 0]])))
+    assert (values <= best + 1e-6).all()
+    with pytest.raises(ValueError, match="dense features"):
+        model.index(csr_array(X))
+    with pytest.raises(ValueError, match="give their features"):
+        model.neighbors(None, index, 3)
+
+
+def test_memory_of_a_search_is_bounded(model):
+    import tracemalloc
+
+    X = np.random.default_rng(0).normal(size=(20_000, 4))
+    model.neighbors(X[:10], X[:100], 3)
+    tracemalloc.start()
+    model.neighbors(None, X, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6  # the table of all similarities would take 3.2 GB
+
+
+def test_psd_is_a_projection(data):
+    X, y = data
+    model = BilinearSimilarity(psd=True, **FAST, random_state=0)
+    points = model.fit_transform(X, y)
+    np.testing.assert_allclose(points @ points.T, model.similarity(X, X), atol=1e-10)
+    assert not hasattr(BilinearSimilarity(), "transform")
+    assert not hasattr(BilinearSimilarity(), "partial_fit")
+    assert not hasattr(BilinearSimilarity(), "fit_transform")
+    assert model.get_feature_names_out()[0] == "bilinearsimilarity0"
+
+
+def test_in_pipelines_and_searches(data):
+    X, y = data
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), BilinearSimilarity(n_triplets=500, random_state=0))
+    scores = cross_val_score(pipeline, X, y, cv=3, scoring=retrieval_map_scorer)
+    assert scores.shape == (3,)
+    assert scores.min() > 0.5
+    search = GridSearchCV(
+        BilinearSimilarity(n_triplets=500, random_state=0),
+        {"regularization": [1e-3, 100.0]},
+        scoring=retrieval_map_scorer,
+        cv=3,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, y)
+    assert search.best_params_["regularization"] in (1e-3, 100.0)
+
+
+def test_the_chosen_regularization_follows_the_units(data):
+    X, y = data
+    a = BilinearSimilarity(random_state=0).fit(X, y)
+    b = BilinearSimilarity(random_state=0).fit(10 * X, y)
+    assert b.regularization_ == pytest.approx(1e4 * a.regularization_, rel=1e-6)
+    assert (a.neighbors(None, X, 5)[0] == b.neighbors(None, 10 * X, 5)[0]).mean() > 0.95
+
+
+def test_the_regularization_is_chosen_by_comparisons_too(data):
+    X, y = data
+    noisy = comparisons_from_labels(y, 400, 5).flip(0.3, random_state=0)
+    model = BilinearSimilarity(random_state=0).fit(X, comparisons=noisy)
+    test = comparisons_from_labels(y, 4000, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        little = BilinearSimilarity(regularization=1e-5 * model.regularization_, random_state=0).fit(
+            X, comparisons=noisy
+        )
+    assert model.score_comparisons(X, test) >= little.score_comparisons(X, test) - 0.01
+    few = BilinearSimilarity(random_state=0).fit(X, comparisons=noisy[:3])
+    assert few.regularization_ > 0
+
+
+def test_history_callback_and_warning(data):
+    X, y = data
+    seen = []
+
+    def two(record):
+        seen.append(record)
+        return len(seen) == 3
+
+    model = BilinearSimilarity(**FAST, tol=0.0, callback=two, random_state=0).fit(X, y)
+    assert model.n_iter_ == 2
+    assert not model.converged_
+    assert [record["epoch"] for record in model.history_] == [0, 1, 2]
+    assert {"loss", "gap", "dual", "seconds"} <= set(model.history_[-1])
+    with pytest.warns(ConvergenceWarning, match="after 3 epochs with a duality gap of"):
+        BilinearSimilarity(**FAST, tol=1e-12, max_epochs=3, random_state=0).fit(X, y)
+
+
+def test_the_same_seed_gives_the_same_model(data):
+    X, y = data
+    a, b, c = (BilinearSimilarity(n_triplets=500, random_state=seed).fit(X, y) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(a.matrix_, b.matrix_)
+    assert (a.matrix_ != c.matrix_).any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"psd": True}, {"solver": "oasis"}])
+def test_saved_loaded_and_pickled(data, settings, tmp_path):
+    X, y = data
+    model = BilinearSimilarity(n_triplets=500, random_state=0, **settings).fit(X, y)
+    model.save(tmp_path / "m.nearer")
+    for again in (load_model(tmp_path / "m.nearer"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.similarity(X, X), model.similarity(X, X))
+        assert again.get_params() == model.get_params()
+        assert again.history_ == model.history_
+    if settings.get("solver") == "oasis":
+        np.testing.assert_array_equal(again.partial_fit(X, y).matrix_, model.partial_fit(X, y).matrix_)
+
+
+def test_drawing_over_classes_hears_small_ones():
+    y = np.repeat([0, 1, 2], [2, 10, 100])
+    even = np.bincount(y[comparisons_from_labels(y, 3000, 0, drawing="classes").rows[:, 0]])
+    assert even.min() > 900
+    other = comparisons_from_labels(y, 3000, 0, drawing="classes").rows
+    assert np.bincount(y[other[y[other[:, 0]] == 2, 2]], minlength=3)[:2].min() > 400
+    by_object = np.bincount(y[comparisons_from_labels(y, 3000, 0).rows[:, 0]])
+    assert by_object[0] < 100

@@ -1,0 +1,151 @@
+"""ITML and LEGO: the projections and steps of their papers, and what these keep."""
+
+import literal_similarity as literal
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer import ITML, LEGO, Comparisons
+from nearer.similarity.pairs import squared_distance_sample
+from nearer.similarity.triplets import compiled
+
+
+def labelled(n=90, d=4, seed=0):
+    """Three classes that differ in two of the columns; the others are noise."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = random.normal(size=(n, d))
+    X[:, 2:] *= 4
+    X[:, 0] += 3 * (y == 1)
+    X[:, 1] += 3 * (y == 2)
+    return X, y
+
+
+def pairs_of(n=12, m=40, d=3, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    pairs = np.array([random.choice(n, 2, replace=False) for _ in range(m)], dtype=np.int32)
+    return X, pairs, np.where(random.random(m) < 0.5, 1, -1)
+
+
+@pytest.mark.parametrize("gamma", [0.2, 1.0, 7.0])
+def test_itml_is_the_printed_algorithm(gamma):
+    X, pairs, signs = pairs_of()
+    bounds = (0.5, 4.0)
+    with pytest.warns(ConvergenceWarning):
+        model = ITML(gamma, bounds=bounds, max_iter=5, tol=0).fit(X, signs, pairs=pairs)
+    A, _, _ = literal.itml(X, pairs, signs, gamma, *bounds, passes=5)
+    np.testing.assert_allclose(model.mahalanobis_matrix_, A, atol=1e-10)
+
+
+def test_itml_ends_at_the_optimum():
+    """A⁻¹ = A₀⁻¹ + Σ δλzzᵀ with λ ≥ 0, and a pair with λ > 0 lies at its slackened bound."""
+    X, pairs, signs = pairs_of()
+    gamma, bounds = 0.5, (0.5, 4.0)
+    A, multipliers, targets = literal.itml(X, pairs, signs, gamma, *bounds, passes=3000)
+    Z = X[pairs[:, 0]] - X[pairs[:, 1]]
+    inverse = np.eye(3) + (Z.T * (signs * multipliers)) @ Z
+    np.testing.assert_allclose(np.linalg.inv(A), inverse, atol=1e-8)
+    assert (multipliers >= 0).all()
+    distances = np.einsum("nd,de,ne->n", Z, A, Z)
+    np.testing.assert_allclose(distances[multipliers > 1e-9], targets[multipliers > 1e-9], rtol=1e-6)
+    assert (signs * (distances - targets) <= 1e-6).all()
+    model = ITML(gamma, bounds=bounds, tol=1e-9, max_iter=5000).fit(X, signs, pairs=pairs)
+    assert model.converged_
+    np.testing.assert_allclose(model.mahalanobis_matrix_, A, atol=1e-5)
+
+
+def test_itml_takes_labels_comparisons_and_pairs():
+    X, y = labelled()
+    by_labels = ITML(random_state=0).fit(X, y)
+    weights = np.diag(by_labels.mahalanobis_matrix_)
+    assert weights[:2].min() > 3 * weights[2:].max()  # the telling columns count
+    rows = np.array([[0, 3, 1], [4, 1, 2], [7, 10, 0]])
+    by_rows = ITML(random_state=0).fit(X, comparisons=rows)
+    pairs = np.array([[0, 3], [0, 1], [4, 1], [4, 2], [7, 10], [7, 0]])
+    by_pairs = ITML(random_state=0, bounds=by_rows.bounds_).fit(X, [1, -1] * 3, pairs=pairs)
+    np.testing.assert_allclose(by_pairs.mahalanobis_matrix_, by_rows.mahalanobis_matrix_, atol=1e-10)
+
+
+def test_itml_priors():
+    X, y = labelled()
+    near = ITML(gamma=1e-6, prior="covariance", random_state=0).fit(X, y)
+    np.testing.assert_allclose(near.mahalanobis_matrix_, np.linalg.inv(np.cov(X.T)), rtol=0.05, atol=0.01)
+    own = np.diag([1.0, 2.0, 3.0, 4.0])
+    near = ITML(gamma=1e-6, prior=own, random_state=0).fit(X, y)
+    np.testing.assert_allclose(near.mahalanobis_matrix_, own, atol=0.01)
+    with pytest.raises(ValueError, match="prior must be 'identity', 'covariance' or a matrix; got 'none'"):
+        ITML(prior="none").fit(X, y)
+    with pytest.raises(ValueError, match=r"positive definite matrix of shape \(4, 4\)"):
+        ITML(prior=np.diag([1.0, 1.0, 1.0, -1.0])).fit(X, y)
+
+
+def test_itml_says_what_is_wrong_with_pairs():
+    X, _ = labelled()
+    with pytest.raises(ValueError, match="y must be 1 or -1 for each of the 2 pairs"):
+        ITML().fit(X, [1, 2], pairs=[[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match=r"pair 1 is \[1, 90\], but X has 90 rows"):
+        ITML().fit(X, [1, -1], pairs=[[0, 1], [1, 90]])
+    with pytest.raises(ValueError, match="two a row"):
+        ITML().fit(X, [1, -1], pairs=[[0, 1, 2], [1, 2, 3]])
+    with pytest.raises(ValueError, match="got comparisons and pairs"):
+        ITML().fit(X, pairs=[[0, 1]], comparisons=[[0, 1, 2]])
+    with pytest.raises(ValueError, match="equal weight"):
+        ITML().fit(X, comparisons=Comparisons([[0, 1, 2], [1, 2, 3]], weights=[1.0, 2.0]))
+
+
+def test_a_step_of_lego_is_the_minimum_that_it_claims():
+    random = np.random.default_rng(0)
+    A = np.diag([1.0, 2.0, 0.5])
+    for rate in (0.01, 0.125, 3.0):
+        for wanted in (0.1, 5.0):
+            z = random.normal(size=3)
+            new, reached = literal.lego_step(A, z, wanted, rate)
+            assert z @ new @ z == pytest.approx(reached)
+            # The gradient of D(A', A) + ½η(zᵀA'z - y)²: A⁻¹ - A'⁻¹ + η(ŷ' - y)zzᵀ = 0.
+            gradient = np.linalg.inv(A) - np.linalg.inv(new) + rate * (reached - wanted) * np.outer(z, z)
+            np.testing.assert_allclose(gradient, 0, atol=1e-9)
+
+
+def test_lego_is_the_printed_algorithm():
+    X, pairs, signs = pairs_of(m=60)
+    close, far, rate = 0.5, 2.0, 0.3
+    A = np.eye(3)
+    learned = 0
+    for (i, j), sign in zip(pairs, signs, strict=True):
+        z, wanted = X[i] - X[j], close if sign > 0 else far
+        if sign * (z @ A @ z - wanted) > 0:
+            A, _ = literal.lego_step(A, z, wanted, rate)
+            learned += 1
+    fast = np.eye(3)
+    count = compiled("lego_pass")(X, pairs, signs.astype(float), rate, close, far, fast, *np.empty((2, 3)))
+    np.testing.assert_allclose(fast, A, atol=1e-12)
+    assert count == learned
+    assert 0 < learned < 60
+
+
+def test_lego_learns_and_learns_on():
+    X, y = labelled()
+    model = LEGO(random_state=0).fit(X, y)
+    weights = np.diag(model.mahalanobis_matrix_)
+    assert weights[:2].min() > 3 * weights[2:].max()
+    rows = np.array([[0, 3, 1], [4, 1, 2], [7, 10, 0]])
+    whole = LEGO(random_state=0).fit(X, comparisons=rows)
+    parts = LEGO(random_state=0).partial_fit(X, comparisons=rows[:1]).partial_fit(X, comparisons=rows[1:])
+    np.testing.assert_allclose(parts.mahalanobis_matrix_, whole.mahalanobis_matrix_, atol=1e-12)
+    assert parts.n_updates_ == whole.n_updates_
+
+
+@pytest.mark.parametrize("model", [LEGO(random_state=0), ITML(random_state=0)])
+def test_units_do_not_matter(model):
+    X, y = labelled()
+    numbers = model.fit(X, y).neighbors(None, X, 5)[0]
+    again = model.fit(1000 * X, y).neighbors(None, 1000 * X, 5)[0]
+    assert (numbers == again).mean() > 0.99
+
+
+def test_all_rows_alike_are_refused():
+    with pytest.raises(ValueError, match="all rows of X are the same"):
+        squared_distance_sample(np.ones((5, 2)), 0)
+    with pytest.raises(ValueError, match="all rows of X are the same"):
+        LEGO().fit(np.ones((4, 2)), [0, 0, 1, 1])

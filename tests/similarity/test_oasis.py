@@ -1,0 +1,64 @@
+"""OASIS takes the passive-aggressive steps of its paper, in any form of table and in any chunks."""
+
+import literal_similarity as literal
+import numpy as np
+import pytest
+from literal_similarity import problem, tables
+from scipy.sparse import csr_array
+
+from nearer.similarity import BilinearSimilarity
+from nearer.similarity.steps import oasis_steps
+from nearer.similarity.triplets import Triplets
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("d", [2, 30, 100])
+def test_steps_are_those_of_the_paper(kind, symmetric, d):
+    X, rows = problem(d, n=200, sparse=kind == "sparse")
+    caps = np.random.default_rng(0).random(len(rows))
+    W = np.eye(d)
+    oasis_steps(Triplets(tables(X)[kind], rows), W, np.arange(len(rows)), caps, symmetric)
+    np.testing.assert_allclose(W, literal.oasis(X, rows, np.eye(d), caps, symmetric), atol=1e-11)
+    if symmetric:
+        np.testing.assert_allclose(W, W.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_an_uncapped_step_meets_its_triplet_by_the_smallest_change(symmetric):
+    X, rows = problem(6, n=1, seed=4)
+    W = np.eye(6)
+    oasis_steps(Triplets(X, rows), W, np.arange(1), np.array([np.inf]), symmetric)
+    x, z = literal.parts(X, rows[0])
+    assert x @ W @ z == pytest.approx(1.0)
+    V = np.outer(x, z)
+    V = (V + V.T) / 2 if symmetric else V
+    np.testing.assert_allclose(np.linalg.norm(W - np.eye(6)), (1 - x @ z) / np.linalg.norm(V))
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_stream_in_chunks_is_a_fit(kind, symmetric):
+    X, rows = problem(20, n=500, sparse=kind == "sparse")
+    X = tables(X)[kind]
+    whole = BilinearSimilarity("oasis", max_epochs=1, symmetric=symmetric).fit(X, comparisons=rows)
+    chunks = BilinearSimilarity("oasis", symmetric=symmetric)
+    for start in (0, 1, 8, 200, 333):
+        stop = {0: 1, 1: 8, 8: 200, 200: 333, 333: 500}[start]
+        chunks.partial_fit(X, comparisons=rows[start:stop])
+    np.testing.assert_allclose(chunks.matrix_, whole.matrix_, atol=1e-12)
+
+
+def test_psd_is_kept_and_is_a_projection():
+    X, rows = problem(10, n=500)
+    model = BilinearSimilarity("oasis", psd=True, max_epochs=2).fit(X, comparisons=rows)
+    assert np.linalg.eigvalsh(model.matrix_)[0] >= -1e-12
+    points = model.transform(X)
+    np.testing.assert_allclose(points @ points.T, model.similarity(X, X), atol=1e-10)
+
+
+def test_equal_objects_teach_nothing():
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])
+    for table in (X, csr_array(X)):
+        model = BilinearSimilarity("oasis").fit(table, comparisons=[[0, 1, 2]])
+        np.testing.assert_array_equal(model.matrix_, np.eye(2))

@@ -1,0 +1,32 @@
+"""scikit-learn's own checks of every similarity of features, as they are: no adapter, no patch."""
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, Euclidean
+
+ESTIMATORS = [
+    BilinearSimilarity(n_triplets=500),
+    BilinearSimilarity(n_triplets=500, psd=True),
+    BilinearSimilarity("oasis", n_triplets=500),
+    BilinearSimilarity("oasis", n_triplets=500, psd=True),
+    ITML(),
+    LEGO(),
+    LMNN(),
+    RCA(),
+    Euclidean(),
+]
+
+
+def name_of(part):
+    return getattr(part, "func", part).__name__ if callable(part) else str(part)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [pair for estimator in ESTIMATORS for pair in estimator_checks_generator(estimator, legacy=True)],
+    ids=name_of,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
