@@ -13,9 +13,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from nearer.comparisons.randomness import generator
 from nearer.comparisons.rows import blocks
 from nearer.similarity.given import features, triplet_rows
-from nearer.similarity.nearest import SearchIndex, best, check_k, without_self
+from nearer.similarity.nearest import AT, SAMPLE, SearchIndex, best, check_k, without_self
 from nearer.similarity.triplets import ENTRIES, row_products
 
 
@@ -31,6 +32,14 @@ class ComparesFeatures:
     def _object_form(self, table: Any) -> Any:
         """Return a vector for each row, as one that is found."""
         raise NotImplementedError
+
+    def _indexed(self, table: Any) -> tuple[Any, str]:
+        """Return the vectors that an index holds, and how it compares them."""
+        return self._object_form(table), "ip"
+
+    def _asked_of_index(self, table: Any) -> np.ndarray:
+        """Return the vectors that an index is asked with."""
+        return self._query_form(table)
 
     def _pair_values(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarity, or distance, of each row of A and the same row of B."""
@@ -147,7 +156,7 @@ class ComparesFeatures:
             if queries is None:
                 raise ValueError("an index answers queries: give their features")
             asking = self._table(queries)
-            numbers = X.nearest(self._query_form(asking), k)
+            numbers = X.nearest(self._asked_of_index(asking), k)
             return numbers, self._found_values(asking, X.table, numbers)
         table = self._table(X)
         if queries is None:
@@ -185,7 +194,12 @@ class ComparesFeatures:
             finds. Needs the package usearch (``pip install "nearer[search]"``).
         """
         table = self._table(X)
-        return SearchIndex(table, self._query_form(table), self._object_form(table), random_state)
+        made = SearchIndex(table, *self._indexed(table))
+        sample = table[generator(random_state).permutation(len(table))[:SAMPLE]]
+        k = min(AT, len(table))
+        true, found = (self.neighbors(sample, among, k)[0] for among in (table, made))
+        made.recall_ = float(np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]))
+        return made
 
 
 class Mahalanobis(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -214,6 +228,12 @@ class Mahalanobis(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, Transformer
     def _object_form(self, table: Any) -> np.ndarray:
         points = self._points(table)
         return np.column_stack([points, -0.5 * row_products(points, points)])
+
+    def _indexed(self, table: Any) -> tuple[Any, str]:
+        return self._points(table), "l2sq"
+
+    def _asked_of_index(self, table: Any) -> np.ndarray:
+        return self._points(table)
 
     def _points(self, table: Any) -> np.ndarray:
         return np.asarray(table @ self.components_.T)

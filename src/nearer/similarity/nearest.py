@@ -1,6 +1,8 @@
 """What is nearest among many: exactly by blocks, or through an index that is quicker and may miss some.
 
-Both rank by inner product. Reducing it to Euclidean distance, as some indexes would have it, costs recall.
+The exact search ranks by inner product whatever the model. An index is of the model's own kind: inner products for
+a bilinear similarity, as reducing them to Euclidean distances costs recall; and distances for a distance, as writing
+them as inner products costs nearly all of it.
 """
 
 from typing import Any
@@ -8,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from nearer.comparisons.randomness import RandomState, generator
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
 from nearer.similarity.triplets import ENTRIES
@@ -87,16 +88,16 @@ def without_self(numbers: np.ndarray) -> np.ndarray:
 
 
 class SearchIndex:
-    """Objects made ready for an approximate search by inner product; ``index`` of a similarity makes one.
+    """Objects made ready for an approximate search; ``index`` of a similarity makes one.
 
     Parameters
     ----------
     table : array of shape (n, d)
         Features of the objects.
-    asking, objects : arrays of shape (n, e)
-        Their forms as queries and as objects.
-    random_state : int, Generator, RandomState or None
-        Draws the objects that recall is measured with.
+    vectors : array of shape (n, e)
+        What the search compares queries with.
+    metric : {"ip", "l2sq"}
+        How: by inner product, as a bilinear similarity ranks, or by Euclidean distance.
 
     Attributes
     ----------
@@ -104,7 +105,9 @@ class SearchIndex:
         Share of the ten nearest that the index finds, measured with up to 200 of its objects as queries.
     """
 
-    def __init__(self, table: Any, asking: np.ndarray, objects: Any, random_state: RandomState = None) -> None:
+    recall_: float
+
+    def __init__(self, table: Any, vectors: Any, metric: str) -> None:
         if issparse(table):
             raise ValueError("an approximate search needs dense features; neighbors(queries, X) takes sparse ones")
         try:
@@ -112,12 +115,8 @@ class SearchIndex:
         except ImportError:
             raise ImportError('an approximate search needs usearch: pip install "nearer[search]"') from None
         self.table = table
-        self._index = Index(ndim=objects.shape[1], metric="ip", dtype="f32", **GRAPH)  # type: ignore[arg-type]
-        self._index.add(np.arange(len(objects)), np.asarray(objects, dtype=np.float32))
-        sample = generator(random_state).permutation(len(table))[:SAMPLE]
-        k = min(AT, len(table))
-        true, found = best(asking[sample], objects, k), self.nearest(asking[sample], k)
-        self.recall_ = float(np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]))
+        self._index = Index(ndim=vectors.shape[1], metric=metric, dtype="f32", **GRAPH)  # type: ignore[arg-type]
+        self._index.add(np.arange(len(vectors)), np.asarray(vectors, dtype=np.float32))
 
     def __len__(self) -> int:
         return len(self.table)
@@ -126,8 +125,7 @@ class SearchIndex:
         return f"SearchIndex({len(self)} objects, recall at {min(AT, len(self))}: {self.recall_:.3f})"
 
     def nearest(self, asking: np.ndarray, k: int) -> np.ndarray:
-        """Return about the k objects of largest inner product with each vector that asks, best first."""
+        """Return about the k objects that are nearest to each vector that asks, best first."""
         check_k(k, len(self))
         found = self._index.search(np.asarray(asking, dtype=np.float32), k)
-        keys = np.asarray(found.keys, dtype=np.intp)
-        return keys.reshape(len(asking), -1)
+        return np.asarray(found.keys, dtype=np.intp).reshape(len(asking), -1)

@@ -113,7 +113,7 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the distance.
 
         Parameters

@@ -28,6 +28,8 @@ PULLS = (1e-6, 1e-2, 1.0)  # of B to the identity, beside variances in the unit 
 ROUNDING = 1e-9  # of a distance, what the bound may lose to rounding
 BLOCK = 4_000_000  # products held at once
 MEMORY = 200_000_000  # bytes of listed pairs held at most
+PAIR = 4  # bytes
+GROWTH = 4  # by which slack may multiply the pairs
 COARSE = 0.01  # float32 will do while its error is below this share of the smallest reach
 
 
@@ -104,16 +106,21 @@ class Impostors:
             self.n_searches += 1
             self.n_kept = 0
         search: Search | None = None
+        n_passing, n_rows = 0, 0  # pairs that were not kept, and rows they are of
         for number, rows in enumerate(self._blocks):
             kept = self._kept[number]
             if kept is None:
                 search = search or Search(points, furthest, self.lows, self.highs)
-                room = self.memory // 4 - self.n_kept if anew else 0
-                kept, keep = search.block(rows, room)
+                kept, keep = search.block(rows, self.memory // PAIR - self.n_kept if anew else 0)
                 if keep:
                     self._kept[number] = kept
                     self.n_kept += len(kept.others)
+                else:
+                    n_passing += len(kept.others)
+                    n_rows += rows.stop - rows.start
             yield kept
+        if n_rows and GROWTH * n_passing * len(points) <= self.memory // PAIR * n_rows:
+            self._searched = None  # by now all would fit: list them all the next time
 
     def _complete(self, L: np.ndarray, furthest: np.ndarray) -> bool:
         """Whether what is kept still has everybody within reach."""

@@ -1,0 +1,134 @@
+"""What every learned distance has, by the names that metric-learn gave: a projection and what follows from it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from test_logdet import labelled
+
+from extras import needs
+from nearer import ITML, LEGO, LMNN, RCA, load_model
+from nearer.metrics import retrieval_map_scorer
+from nearer.similarity import Euclidean
+
+LEARNERS = [Euclidean(), ITML(random_state=0), LEGO(random_state=0), LMNN(), RCA()]
+SAVED = LEARNERS[1:]
+
+
+def name_of(model):
+    return type(model).__name__
+
+
+@pytest.fixture(params=LEARNERS, ids=name_of)
+def fitted(request):
+    X, y = labelled()
+    return clone(request.param).fit(X, y), X, y
+
+
+def test_distances_are_those_of_the_points(fitted):
+    model, X, _ = fitted
+    points = model.transform(X)
+    expected = cdist(points, points)
+    np.testing.assert_allclose(model.distance(X, X), expected, atol=1e-10)
+    pairs = np.stack([X[:40], X[40:80]], axis=1)
+    np.testing.assert_allclose(model.pair_distance(pairs), expected[np.arange(40), np.arange(40, 80)], atol=1e-10)
+    np.testing.assert_array_equal(model.pair_score((X[:40], X[40:80])), -model.pair_distance(pairs))
+    M = model.mahalanobis_matrix_
+    np.testing.assert_array_equal(M, model.get_mahalanobis_matrix())
+    np.testing.assert_allclose(M, model.components_.T @ model.components_)
+    metric = model.get_metric()
+    assert metric(X[0], X[1]) == pytest.approx(np.sqrt((X[0] - X[1]) @ M @ (X[0] - X[1])))
+    assert metric(X[0], X[1], squared=True) == pytest.approx(expected[0, 1] ** 2)
+
+
+def test_the_metric_goes_into_scikit_learn(fitted):
+    model, X, y = fitted
+    by_metric = KNeighborsClassifier(3, metric=model.get_metric()).fit(X[:60], y[:60])
+    by_points = KNeighborsClassifier(3).fit(model.transform(X[:60]), y[:60])
+    np.testing.assert_array_equal(by_metric.predict(X[60:]), by_points.predict(model.transform(X[60:])))
+
+
+def test_neighbors_and_comparisons_agree_with_distances(fitted):
+    model, X, _ = fitted
+    distances = model.distance(X, X)
+    numbers, found = model.neighbors(X[:20], X, 4)
+    np.testing.assert_allclose(found, np.sort(distances[:20], axis=1)[:, :4], atol=1e-6)
+    np.testing.assert_allclose(found, np.take_along_axis(distances[:20], numbers, axis=1), atol=1e-8)
+    rows = np.array([[0, 1, 2], [5, 60, 7], [8, 9, 80]])
+    right = distances[rows[:, 0], rows[:, 1]] < distances[rows[:, 0], rows[:, 2]]
+    np.testing.assert_array_equal(model.predict_comparisons(X, rows), np.where(right, 1, -1))
+    assert model.score_comparisons(X, rows) == pytest.approx(right.mean())
+
+
+@pytest.mark.parametrize("model", SAVED, ids=name_of)
+def test_learning_helps(model):
+    X, y = labelled(n=300)
+    plain = cross_val_score(Euclidean(), X, y, cv=3, scoring=retrieval_map_scorer).mean()
+    learned = cross_val_score(clone(model), X, y, cv=3, scoring=retrieval_map_scorer).mean()
+    assert learned > plain + 0.05
+    piped = make_pipeline(StandardScaler(), clone(model), KNeighborsClassifier(3))
+    assert cross_val_score(piped, X, y, cv=3).mean() > cross_val_score(KNeighborsClassifier(3), X, y, cv=3).mean()
+
+
+@pytest.mark.parametrize("model", SAVED, ids=name_of)
+def test_saved_loaded_and_pickled(model, tmp_path):
+    X, y = labelled()
+    model = clone(model).fit(X, y)
+    model.save(tmp_path / "m.nearer")
+    for again in (load_model(tmp_path / "m.nearer"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.transform(X), model.transform(X))
+        assert again.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("model", LEARNERS, ids=name_of)
+def test_what_was_given_is_checked(model):
+    X, y = labelled()
+    model = clone(model)
+    with pytest.raises(NotFittedError):
+        model.distance(X, X)
+    with pytest.raises(NotFittedError):
+        _ = model.mahalanobis_matrix_
+    with pytest.raises(TypeError, match="dense data is required"):
+        model.fit(csr_array(X), y)
+    bad = X.copy()
+    bad[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(bad, y)
+    if isinstance(model, Euclidean):
+        return
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        model.fit(X)
+    with pytest.raises(ValueError, match="90 rows and y 3 labels"):
+        model.fit(X, [0, 1, 2])
+
+
+@pytest.mark.parametrize("model", SAVED, ids=name_of)
+def test_constant_columns_do_no_harm(model):
+    X, y = labelled()
+    wide = np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X))])
+    found = clone(model).fit(wide, y)
+    assert np.isfinite(found.components_).all()
+    plain = clone(model).fit(X, y)
+    agree = (found.neighbors(None, wide, 5)[0] == plain.neighbors(None, X, 5)[0]).mean()
+    assert agree > 0.95
+
+
+def test_an_index_of_a_distance_finds_nearly_all():
+    needs("usearch")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 8)) * np.arange(1, 9)
+    model = RCA().fit(X, np.arange(3000) % 30)
+    index = model.index(X)
+    assert index.recall_ > 0.9
+    numbers, distances = model.neighbors(X[:50], index, 5)
+    np.testing.assert_allclose(distances[:, 0], 0, atol=1e-6)
+    true = model.neighbors(X[:50], X, 5)[0]
+    assert np.mean([np.isin(t, f).mean() for t, f in zip(true, numbers, strict=True)]) > 0.9
