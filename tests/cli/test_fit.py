@@ -129,9 +129,7 @@ def test_epochs_are_the_librarys_unless_given(europe):
     default = inspect.signature(OrdinalEmbedding).parameters["max_epochs"].default
     assert load_model(europe.model).max_epochs == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
-    assert f"Passes over the answers at most. [default: {default}]" in " ".join(
-        told.replace("(300)", "300").split()
-    )
+    assert f"Passes over the answers at most. [default: ({default} for a map)]" in " ".join(told.split())
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):

@@ -51,7 +51,7 @@ def test_a_loss_without_a_proof_says_so(here, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--dims", 2], "--dims is for --model map: a kernel has no such option"),
+        (["--dims", 2], "--dims is for --model map, rca or lmnn: --model kernel has no such option"),
         (["--solver", "lbfgs"], "--solver is for --model map"),
         (["--epochs", 300], "--epochs is for --model map"),
         (["--early-stopping"], "--early-stopping is for --model map"),
@@ -69,9 +69,14 @@ def test_refuses_what_does_not_concern_a_kernel_before_reading(refused, tmp_path
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_table_of_models_agrees_with_the_estimators(name):
     learner = LEARNERS[name]
-    blank = learner.model(None, {}, regularization="auto", random_state=0)
-    assert blank.loss == type(blank)().loss == learner.losses[0]
+    given = dict.fromkeys(learner.taught_by[:1], "class")
+    blank = learner.model(given, seed=7)
+    for option, choices in learner.choices.items():
+        assert getattr(blank, learner.options[option]) == choices[0]
     assert set(learner.options.values()) <= set(blank.get_params())
+    assert blank.get_params().get("random_state", 7) == 7
+    if "regularization" in learner.options:
+        assert blank.regularization == "auto"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from literal_similarity import problem, tables
 from scipy.sparse import csr_array
 
+from nearer import Comparisons
 from nearer.similarity import BilinearSimilarity
 from nearer.similarity.steps import oasis_steps
 from nearer.similarity.triplets import Triplets
@@ -41,11 +42,12 @@ def test_an_uncapped_step_meets_its_triplet_by_the_smallest_change(symmetric):
 def test_a_stream_in_chunks_is_a_fit(kind, symmetric):
     X, rows = problem(20, n=500, sparse=kind == "sparse")
     X = tables(X)[kind]
-    whole = BilinearSimilarity("oasis", max_epochs=1, symmetric=symmetric).fit(X, comparisons=rows)
+    given = Comparisons(rows, weights=np.random.default_rng(0).random(500) + 0.1)
+    whole = BilinearSimilarity("oasis", max_epochs=1, symmetric=symmetric).fit(X, comparisons=given)
     chunks = BilinearSimilarity("oasis", symmetric=symmetric)
     for start in (0, 1, 8, 200, 333):
         stop = {0: 1, 1: 8, 8: 200, 200: 333, 333: 500}[start]
-        chunks.partial_fit(X, comparisons=rows[start:stop])
+        chunks.partial_fit(X, comparisons=given[start:stop])
     np.testing.assert_allclose(chunks.matrix_, whole.matrix_, atol=1e-12)
 
 

@@ -83,7 +83,7 @@ def _answers(cities: "Europe") -> "Comparisons":
 
 
 def _to_the_end(model: Any, answers: "Comparisons", task: str) -> Any:
-    learned, watch = fitted(model, answers, task, quiet=False)
+    learned, watch = fitted(model, lambda copy: copy.fit(answers), task, quiet=False)
     if watch.interrupted:
         raise KeyboardInterrupt
     return learned

@@ -1,34 +1,34 @@
-"""``nearer fit``: from answers to a model file, with an honest word about how good it is."""
+"""``nearer fit``: from answers, or features, to a model file, with an honest word about how good it is."""
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from nearer.cli.app import INTERRUPTED, command
-from nearer.cli.fitting import Watch, fitted, say_if_compiling
-from nearer.cli.learners import Learner, learner
-from nearer.cli.saying import aside, count, facts, percent, writing
+from nearer.cli.features import read_given
+from nearer.cli.fitting import fitted, say_if_compiling
+from nearer.cli.given import Answers, Given, TooFewError
+from nearer.cli.learners import LEARNERS, Learner, learner
+from nearer.cli.saying import aside, count, facts, writing
 from nearer.files import check_writable
-
-if TYPE_CHECKING:
-    from nearer import Comparisons
-
-FEWEST = 10  # answers; of fewer none are held out
 
 
 @command(
     "nearer fit answers.csv -o europe.nearer",
     "nearer fit monday.csv tuesday.csv --dims 3 --loss ste --seed 1 -o week.nearer",
     "nearer fit answers.csv --model kernel -o kernel.nearer",
+    "nearer fit shoes.csv --model bilinear --labels kind -o shoes.nearer",
+    "nearer fit shoes.csv --model itml --comparisons answers.csv -o shoes.nearer",
 )
 def fit(
-    answers: Annotated[
+    files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="ANSWERS",
-            help="Files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet. Several are put together.",
+            metavar="FILE",
+            help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
+            "put together. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy.",
             show_default=False,
         ),
     ],
@@ -36,11 +36,33 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            metavar="map|kernel",
-            help="What is learned: a map of few dimensions, or a kernel of as many as it takes.",
+            metavar="|".join(LEARNERS),
+            help="What is learned. From answers: a map of few dimensions, or a kernel of as many as it takes. "
+            "From features: a bilinear similarity, or a distance by LEGO, ITML, RCA or LMNN.",
         ),
     ] = "map",
-    dims: Annotated[int | None, typer.Option(help="Dimensions of the map.", show_default="2")] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Features: the column that holds class labels.", show_default=False),
+    ] = None,
+    comparisons: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="ANSWERS",
+            help="Features: a file of answers about the objects, instead of labels; by name, or by row number "
+            "from 0. Not for rca and lmnn.",
+            show_default=False,
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Features: the column that holds the objects' names.", show_default="name"
+        ),
+    ] = None,
+    dims: Annotated[
+        int | None, typer.Option(help="Dimensions of a map, or of rca and lmnn.", show_default="2; others: all")
+    ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -50,19 +72,33 @@ def fit(
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option(help="How the map is found: svrg-sbb, svrg, sgd, batch or lbfgs.", show_default="svrg-sbb"),
+        typer.Option(
+            help="How a map is found: svrg-sbb, svrg, sgd, batch or lbfgs; a bilinear similarity: sdca or oasis.",
+            show_default="svrg-sbb; bilinear: sdca",
+        ),
     ] = None,
     regularization: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="auto|NUMBER",
-            help="Pull of all points to the middle, which keeps few answers from being learned by heart. "
-            "auto tries several on held-out answers; 0 is right for answers without errors.",
+            help="Pull of all points to the middle, which keeps few answers from being learned by heart; of a "
+            "bilinear similarity, to 0. auto tries several on held-out data; 0 is right for a map or kernel of "
+            "answers without errors.",
+            show_default="auto",
         ),
-    ] = "auto",
-    epochs: Annotated[
-        int | None, typer.Option(help="Passes over the answers at most.", show_default="300")
     ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the answers at most.", show_default="300 for a map")
+    ] = None,
+    triplets: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Bilinear: how many triplets to draw from labels.", show_default="ten an object, or so"
+        ),
+    ] = None,
+    psd: Annotated[
+        bool, typer.Option("--psd", help="Bilinear: keep the similarity positive semidefinite, a true kernel.")
+    ] = False,
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Stop when answers kept back for this are met no better.")
     ] = False,
@@ -71,8 +107,8 @@ def fit(
         typer.Option(
             min=0.0,
             max=0.9,
-            help="Share of the answers that a first fit does not see, to print how well it predicts them. "
-            "0: only the one fit on all answers.",
+            help="Share of the answers, or of the objects of each class, that a first fit does not see, to print "
+            "how well it does on them. 0: only the one fit on all.",
         ),
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
@@ -81,7 +117,7 @@ def fit(
         bool, typer.Option("--quiet", "-q", help="No progress bar, no asides; results and errors only.")
     ] = False,
 ) -> None:
-    """Learn a map, or a kernel, from answers and save it as a model file.
+    """Learn a map, a kernel or a similarity of features, and save it as a model file.
 
     A table of answers has a header that says what its columns are. Most often it is anchor,near,far: the
     anchor is nearer to the second object than to the third. Also understood are head,winner,loser; i,j,l,k
@@ -94,66 +130,75 @@ def fit(
     A kernel is a table of how alike any two objects are. It suits up to some thousand objects, and for the
     losses gnmds and ste the fit says how far from the best kernel it can be at most.
 
-    --early-stopping, --dims, --solver, --epochs and --jobs are for maps.
+    A table of features has one row an object and one column a feature. All columns are numbers but those of
+    --labels and --names; none may be empty. An .npz holds an array X or the parts of a CSR matrix, labels
+    under any name, and names. The model learns from class labels (--labels) or from answers (--comparisons),
+    and compares any objects with these features, also such as it has never seen. With labels, the held-out
+    objects look for others of their class: mean average precision is 1 when these always come first.
 
-    Ctrl-C stops after the current epoch (of a kernel: iteration) and keeps the model so far in a file beside the
-    model file, which is left as it was.
+    --early-stopping and --jobs are for maps, --loss for maps and kernels, --triplets and --psd for bilinear.
+
+    Ctrl-C stops after the current epoch (of a kernel or lmnn: iteration) and keeps the model so far in a file
+    beside the model file, which is left as it was. Of lego, itml and rca nothing is kept.
     """
     begun = time.perf_counter()
-    check_writable(out, answers)
+    check_writable(out, files if comparisons is None else [*files, comparisons])
     kind = learner(model)
     options = {
+        "labels": labels,
+        "comparisons": comparisons,
+        "names": names,
         "dims": dims,
+        "loss": loss,
         "solver": solver,
+        "regularization": None if regularization is None else _number_or_auto(regularization),
         "epochs": epochs,
         "early-stopping": early_stopping or None,
+        "triplets": triplets,
+        "psd": psd or None,
         "jobs": jobs,
     }
-    blank = kind.model(loss, options, regularization=_number_or_auto(regularization), random_state=seed)
-    _check_solver(solver)
-    given = _together(answers)
+    blank = kind.model(options, seed)
+    given: Given = read_given(files, labels, comparisons, names, blank) if kind.taught_by else Answers.read(files)
     if kind.compiles and not quiet:
         say_if_compiling()
-    # What is known of the answers is printed before the long work.
-    about = given.report()
-    facts(
-        [
-            ("objects", f"{about.objects:,}"),
-            ("answers", f"{about.answers:,}"),
-            ("rows", f"{about.rows:,}"),
-            ("contradictions", f"{about.contradictions:,}"),
-        ]
-    )
-    if held_out and given.n_answers >= FEWEST:
-        train, test = given.split(held_out, random_state=seed)
-        trial, watch = fitted(blank, train, "trial fit", quiet, kind.step)
-        _stop_if_interrupted(trial, kind, watch, out)
-        facts(
-            [
-                _accuracy("training", trial, train),
-                _accuracy("held out", trial, test, " that this fit was not shown"),
-            ]
-        )
-        learned, watch = fitted(blank, given, "fit on all", quiet, kind.step)
-        _stop_if_interrupted(learned, kind, watch, out)
-        note = f"fitted anew on all {count(given.n_answers, 'answer')}"
-    else:
-        learned, watch = fitted(blank, given, "fit", quiet, kind.step)
-        _stop_if_interrupted(learned, kind, watch, out)
-        why = f"none: {count(given.n_answers, 'answer')} are too few" if held_out else "none, as asked"
-        facts([_accuracy("training", learned, given), ("held out", why)])
-        note = f"fitted on all {count(given.n_answers, 'answer')}"
+    facts(given.about())  # before the long work
+    learned, note = _learned(kind, blank, given, held_out, seed, quiet, out)
     facts(kind.more(learned))
     with writing(out):
-        learned.save(out)
+        given.save(learned, out)
     facts([("saved", f"{out}, {note}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
 
 
-def _together(paths: list[Path]) -> "Comparisons":
-    from nearer import Comparisons, read
+def _learned(
+    kind: Learner, blank: Any, given: Given, held_out: float, seed: int, quiet: bool, out: Path
+) -> tuple[Any, str]:
+    """Fit a part and judge it by the rest, where there is enough; then fit all, and say so."""
 
-    parts = [read(path) for path in paths]
-    return parts[0] if len(parts) == 1 else Comparisons.concat(parts)
+    def fit_on(part: Given, task: str) -> Any:
+        model, watch = fitted(blank, part.teach, task, quiet, kind.step)
+        if watch.interrupted:
+            _keep_partial(model, part, kind, watch.records - 1, out)
+        return model
+
+    parts = _parts(given, held_out, seed)
+    if isinstance(parts, str):
+        model = fit_on(given, "fit")
+        facts([*given.judge(model, None), ("held out", parts)])
+        return model, f"fitted on all {given.size()}"
+    train, test = parts
+    facts(train.judge(fit_on(train, "trial fit"), test))
+    return fit_on(given, "fit on all"), f"fitted anew on all {given.size()}"
+
+
+def _parts(given: Given, held_out: float, seed: int) -> tuple[Given, Given] | str:
+    """Return a part to learn from and one to judge by, or why there are none."""
+    if not held_out:
+        return "none, as asked"
+    try:
+        return given.split(held_out, seed)
+    except TooFewError as error:
+        return f"none: {error}"
 
 
 def _number_or_auto(text: str) -> float | str:
@@ -165,24 +210,10 @@ def _number_or_auto(text: str) -> float | str:
         raise ValueError(f"--regularization must be auto or a number; got {text!r}") from None
 
 
-def _check_solver(name: str | None) -> None:
-    if name is not None:
-        from nearer.embedding.solvers import as_solver
-
-        as_solver(name)  # an unknown name is told before a large file is read
-
-
-def _accuracy(word: str, model: Any, answers: "Comparisons", note: str = "") -> tuple[str, str]:
-    if answers.weights is not None and not answers.weights.any():
-        return word, f"none: the weights of all {count(answers.n_answers, 'answer')} are 0"
-    return word, f"{percent(model.score(answers))} of {count(answers.n_answers, 'answer')}{note}"
-
-
-def _stop_if_interrupted(model: Any, kind: Learner, watch: Watch, out: Path) -> None:
-    if not watch.interrupted:
-        return
+def _keep_partial(model: Any, given: Given, kind: Learner, steps: int, out: Path) -> None:
+    """Save what was learned up to Ctrl-C beside the model file, and end."""
     partial = out.with_name(f"{out.stem}.partial{out.suffix}")
     with writing(partial):
-        model.save(partial)
-    aside(f"interrupted; the {kind.what} after {count(watch.records - 1, kind.step)} is in {partial}")
+        given.save(model, partial)
+    aside(f"interrupted; the {kind.what} after {count(steps, kind.step)} is in {partial}")
     raise typer.Exit(INTERRUPTED)

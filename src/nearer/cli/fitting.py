@@ -2,17 +2,15 @@
 
 `fit` and `demo` share this. The estimator's callback carries both: it moves the bar, and it tells the fit to
 stop after the epoch (of a map) or iteration (of a kernel) in which Ctrl-C came, so that what was learned up to
-then is a model like any other.
+then is a model like any other. An estimator without a callback is fitted too: of that, Ctrl-C keeps nothing.
 """
 
 import signal
+from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from nearer.cli.saying import aside
-
-if TYPE_CHECKING:
-    from nearer import Comparisons
 
 
 class Watch:
@@ -65,12 +63,15 @@ class Watch:
         return self.interrupted
 
 
-def fitted(model: Any, answers: "Comparisons", task: str, quiet: bool, step: str = "epoch") -> tuple[Any, Watch]:
-    """Fit a copy of a model; returned with the watch, which knows whether the fit ran to its end."""
+def fitted(
+    model: Any, learn: Callable[[Any], object], task: str, quiet: bool, step: str = "epoch"
+) -> tuple[Any, Watch]:
+    """Fit a copy of a model by ``learn(copy)``; returned with the watch, which knows whether it ran to its end."""
+    params = model.get_params(deep=False)
     with Watch(task, quiet, step) as watch:
-        copy = type(model)(**{**model.get_params(deep=False), "callback": watch})
-        copy.fit(answers)
-    return copy.set_params(callback=None), watch
+        copy = type(model)(**(params | {"callback": watch} if "callback" in params else params))
+        learn(copy)
+    return (copy.set_params(callback=None) if "callback" in params else copy), watch
 
 
 def say_if_compiling() -> None:

@@ -1,7 +1,7 @@
 """What ``nearer fit`` can learn: a table with one entry a model.
 
-An entry names the estimator, the losses that it takes and the options that are its own. An option of another
-model is refused: an option that does nothing would only mislead.
+An entry names the estimator, what it learns from, and the options that are its own. An option of another model is
+refused: an option that does nothing would only mislead.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ Facts = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Learner:
-    """A kind of model that answers are fitted with.
+    """A kind of model that is fitted.
 
     Attributes
     ----------
@@ -23,10 +23,13 @@ class Learner:
         What is learned, in a word.
     step : str
         What its fit is made of: that is what the progress bar counts.
-    losses : tuple of str
-        The losses that it takes, its own default first.
     options : mapping of str to str
         The options of the command line that concern it, and the parameters that they are.
+    choices : mapping of str to tuple of str
+        What some of the options may be, the estimator's own default first.
+    taught_by : tuple of str
+        The options that say what features are learned with, "labels" and "comparisons", of which one is to be
+        given; none for a model that learns from answers alone.
     compiles : bool
         Whether a first fit compiles loops, which takes a while.
     more : callable
@@ -36,27 +39,54 @@ class Learner:
     estimator: str
     what: str
     step: str
-    losses: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    taught_by: tuple[str, ...] = ()
     compiles: bool = False
     more: Callable[[Any], Facts] = lambda model: []
 
-    def model(self, loss: str | None, options: Mapping[str, Any], **common: Any) -> Any:
+    @property
+    def all_options(self) -> set[str]:
+        """The options that concern it, be they parameters or say what it learns from."""
+        return {*self.options, *self.taught_by, *(["names"] if self.taught_by else [])}
+
+    def model(self, options: Mapping[str, Any], seed: int) -> Any:
         """Make the estimator, unfitted; options that are None were not given and are left to the library."""
         import nearer
-        from nearer.losses import as_loss
 
         given = {name: value for name, value in options.items() if value is not None}
-        for name in given:
-            if name not in self.options:
-                owner = next(other for other, learner in LEARNERS.items() if name in learner.options)
-                raise ValueError(f"--{name} is for --model {owner}: a {self.what} has no such option")
-        loss = self.losses[0] if loss is None else loss
-        as_loss(loss, 2)  # an unknown name is told before a large file is read
-        if loss not in self.losses:
-            raise ValueError(f"the loss of a {self.what} is {_or(self.losses)}; got --loss {loss}")
-        own = {self.options[name]: value for name, value in given.items()}
-        return getattr(nearer, self.estimator)(loss=loss, **own, **common)
+        self._check(given)
+        kind = getattr(nearer, self.estimator)
+        own = {self.options[name]: value for name, value in given.items() if name in self.options}
+        if "random_state" in kind().get_params(deep=False):
+            own["random_state"] = seed
+        return kind(**own)
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Tell what is wrong with the options before a large file is read."""
+        from nearer.losses import as_loss
+
+        name = next(name for name, learner in LEARNERS.items() if learner is self)
+        for option in given:
+            if option not in self.all_options:
+                owners = tuple(other for other, learner in LEARNERS.items() if option in learner.all_options)
+                raise ValueError(f"--{option} is for --model {_or(owners)}: --model {name} has no such option")
+        if "loss" in given:
+            as_loss(given["loss"], 2)
+        if "solver" in given and "solver" not in self.choices:
+            from nearer.embedding.solvers import as_solver
+
+            as_solver(given["solver"])
+        for option, choices in self.choices.items():
+            if option in given and given[option] not in choices:
+                raise ValueError(
+                    f"the {option} of a {self.what} is {_or(choices)}; got --{option} {given[option]}"
+                )
+        there = [option for option in self.taught_by if option in given]
+        if self.taught_by and len(there) != 1:
+            wanted = _or(tuple(f"--{option}" for option in self.taught_by))
+            got = "both are" if there else "that is not" if len(self.taught_by) == 1 else "neither is"
+            raise ValueError(f"--model {name} learns from features with {wanted}, and {got} given")
 
 
 def learner(name: str) -> Learner:
@@ -64,7 +94,7 @@ def learner(name: str) -> Learner:
 
     Examples
     --------
-    >>> learner("kernel").losses
+    >>> learner("kernel").choices["loss"]
     ('gnmds', 'ste', 'ckl')
     """
     if name not in LEARNERS:
@@ -73,7 +103,7 @@ def learner(name: str) -> Learner:
 
 
 def _or(words: tuple[str, ...]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _optimum(kernel: Any) -> Facts:
@@ -85,26 +115,82 @@ def _optimum(kernel: Any) -> Facts:
     return [("optimum", f"{proof}; {end}")]
 
 
+def _ridge_and_gap(similarity: Any) -> Facts:
+    """How much regularisation was taken, and how far from the optimum the similarity can be; of OASIS neither."""
+    if similarity.regularization_ is None:
+        return []
+    chosen = ", chosen on held-out data" if similarity.regularization == "auto" else ""
+    said = [("regularization", f"{similarity.regularization_:.3g}{chosen}")]
+    if similarity.gap_ is not None:
+        end = "converged" if similarity.converged_ else "not converged"
+        said.append(("optimum", f"duality gap {similarity.gap_:.1e}: at most so far above the best; {end}"))
+    return said
+
+
 LEARNERS = {
     "map": Learner(
         "OrdinalEmbedding",
         "map",
         "epoch",
-        losses=("tste", "ste", "ckl", "gnmds", "soe"),
         options={
             "dims": "n_components",
+            "loss": "loss",
             "solver": "solver",
+            "regularization": "regularization",
             "epochs": "max_epochs",
             "early-stopping": "early_stopping",
             "jobs": "n_jobs",
         },
+        choices={"loss": ("tste", "ste", "ckl", "gnmds", "soe")},
         compiles=True,
     ),
     "kernel": Learner(
         "ComparisonKernel",
         "kernel",
         "iteration",
-        losses=("gnmds", "ste", "ckl"),
+        options={"loss": "loss", "regularization": "regularization"},
+        choices={"loss": ("gnmds", "ste", "ckl")},
         more=_optimum,
+    ),
+    "bilinear": Learner(
+        "BilinearSimilarity",
+        "similarity",
+        "epoch",
+        options={
+            "solver": "solver",
+            "regularization": "regularization",
+            "epochs": "max_epochs",
+            "triplets": "n_triplets",
+            "psd": "psd",
+        },
+        choices={"solver": ("sdca", "oasis")},
+        taught_by=("labels", "comparisons"),
+        compiles=True,
+        more=_ridge_and_gap,
+    ),
+    "lego": Learner(
+        "LEGO",
+        "distance",
+        "epoch",
+        options={"epochs": "max_epochs"},
+        taught_by=("labels", "comparisons"),
+        compiles=True,
+    ),
+    "itml": Learner(
+        "ITML",
+        "distance",
+        "epoch",
+        options={"epochs": "max_iter"},
+        taught_by=("labels", "comparisons"),
+        compiles=True,
+    ),
+    "rca": Learner("RCA", "distance", "epoch", options={"dims": "n_components"}, taught_by=("labels",)),
+    "lmnn": Learner(
+        "LMNN",
+        "distance",
+        "iteration",
+        options={"dims": "n_components", "epochs": "max_iter"},
+        taught_by=("labels",),
+        compiles=True,
     ),
 }

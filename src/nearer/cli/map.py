@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.models import n_objects, names_of, object_called, points_of
+from nearer.cli.models import check_objects, n_objects, names_of, object_called, points_of
 from nearer.cli.saying import count, writing
 from nearer.files import check_writable
 
@@ -44,6 +44,7 @@ def map_(
 
     check_writable(out, [model] if groups is None else [model, groups])
     learned = load_model(model)
+    check_objects(learned, model)
     colours = None if groups is None else _groups(groups, learned)
     heading = model.stem if title is None else title
     with writing(out):

@@ -31,7 +31,7 @@ EXTRA = "extra__"
 
 def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparisons:
     """Read an npy or npz file."""
-    arrays = {"rows": open_npy(path)} if path.suffix.lower() == ".npy" else _open_npz(path)
+    arrays = {"rows": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
     key = next((key for key in ROWS if key in arrays), None)
     if key is None:
         found = ", ".join(arrays) or "nothing"
@@ -108,7 +108,8 @@ def open_npy(path: Path, mapped: bool = False) -> NDArray[Any]:
         raise ValueError(f"{path} cannot be read as an array of numbers: {_reason(error)}") from None
 
 
-def _open_npz(path: Path) -> dict[str, NDArray[Any]]:
+def open_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}

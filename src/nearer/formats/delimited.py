@@ -19,13 +19,48 @@ DELIMITERS = (",", ";", "\t")
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
-    """Read a table at a time, of at most `chunk_rows` rows."""
+    """Read a table of answers at a time, of at most `chunk_rows` rows."""
     headers, delimiter = _header(path)
     records = _records(path, delimiter)
     if headers is None:
         headers = list(OBJECTS[_width(path, delimiter)])
     else:
         next(records)
+    yield from _tables(path, headers, records, chunk_rows, drop)
+
+
+def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
+    """Read a table of anything at a time; where the first line is numbers alone, the headers are "0", "1", …
+
+    The delimiter is the first that parts the first line at all.
+    """
+    firsts = {delimiter: next(_records(path, delimiter), (0, []))[1] for delimiter in _delimiters(path)}
+    delimiter = next((each for each, cells in firsts.items() if len(cells) > 1), next(iter(firsts)))
+    headers = [cell.strip() for cell in firsts[delimiter]]
+    while headers and not headers[-1]:
+        headers.pop()
+    if not headers:
+        raise ValueError(f"{path} is empty")
+    records = _records(path, delimiter)
+    counted = [str(number) for number in range(len(headers))]
+    if all(NUMBER.fullmatch(cell) for cell in headers) and (headers != counted or len(headers) == 1):
+        headers = counted
+    else:
+        next(records)
+    if "" in headers:
+        where = headers.index("") + 1
+        raise ValueError(f"{path}: column {where} has no header; name it, or leave it out if it only counts rows")
+    _check_apart(path, headers)
+    yield from _tables(path, headers, records, chunk_rows)
+
+
+def _tables(
+    path: Path,
+    headers: list[str],
+    records: Iterator[tuple[int, list[str]]],
+    chunk_rows: int | None,
+    drop: bool = False,
+) -> Iterator[Table]:
     width = len(headers)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -75,19 +110,28 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"{path}, line {line} cannot be read: {error}") from None
 
 
+def _delimiters(path: Path) -> tuple[str, ...]:
+    return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
+
+
+def _check_apart(path: Path, headers: list[str]) -> None:
+    seen: set[str] = set()
+    for name in headers:
+        if name and name in seen:
+            raise ValueError(f"{path}: two columns are called {name!r}")
+        seen.add(name)
+
+
 def _header(path: Path) -> tuple[list[str] | None, str]:
     """The headers (None: the first line is data already) and the delimiter that makes sense of them."""
-    choices = ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
     shown: list[str] = []
-    for delimiter in choices:
+    for delimiter in _delimiters(path):
         _, row = next(_records(path, delimiter), (0, []))
         if not row:
             raise ValueError(f"{path} is empty")
         row = [cell.strip() for cell in row]
         if understand(row) is not None:
-            doubled = sorted({name for name in row if row.count(name) > 1 and name})
-            if doubled:
-                raise ValueError(f"{path}: two columns are called {doubled[0]!r}")
+            _check_apart(path, row)
             return [name or f"column{number}" for number, name in enumerate(row, start=1)], delimiter
         if len(row) in OBJECTS and all(NUMBER.fullmatch(cell) for cell in row):
             return None, delimiter

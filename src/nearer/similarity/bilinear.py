@@ -22,11 +22,19 @@ from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
 from nearer.similarity.cone import constrained, factor_of
 from nearer.similarity.fitted import ComparesFeatures, set_components
-from nearer.similarity.given import drawn, features, features_and_labels, one_of, weighty_triplets
+from nearer.similarity.given import (
+    FEWEST_TRIPLETS,
+    enough_triplets,
+    features,
+    features_and_labels,
+    one_of,
+    weighty_triplets,
+)
 from nearer.similarity.oasis import oasis
 from nearer.similarity.sdca import Found, Watch, sdca
 from nearer.similarity.triplets import Triplets, row_products
 from nearer.similarity.validation import chosen_regularization
+from nearer.simulate import comparisons_from_labels
 
 EPOCHS = {"sdca": 100, "oasis": 10}
 MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
@@ -98,7 +106,8 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
     gap_ : float or None
         The objective of ``matrix_`` is at most this above the smallest possible one; None for OASIS.
     history_ : list of dict
-        A record an epoch: epoch, loss (the objective; of OASIS the mean hinge met on the way), gap, dual, seconds.
+        A record an epoch: epoch, loss, gap, dual, seconds. The loss is the objective, and there is a record of the
+        start; of OASIS it is the mean hinge loss met on the way, and gap is None.
     n_iter_ : int
         Epochs taken.
     converged_ : bool
@@ -235,7 +244,8 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         """Return the table, labels where there are some, and comparisons, drawn where there are not."""
         if one_of(self, y=y, comparisons=comparisons) == "y":
             table, labels = features_and_labels(self, X, y, sparse=True, reset=reset)
-            given = drawn(labels, self.n_triplets, self.drawing, random)
+            n = self.n_triplets or enough_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
+            given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
         else:
             given, labels = weighty_triplets(X, comparisons), None
             table = features(self, X, sparse=True, reset=reset)
@@ -271,7 +281,7 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         if self.psd:
             set_components(self, factor_of(matrix))
         self.history_ = watch.history
-        self.n_iter_ = len(watch.history) - 1
+        self.n_iter_ = watch.history[-1]["epoch"]
         self.converged_ = watch.converged
 
     def _check_parameters(self) -> None:
@@ -295,11 +305,8 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
                 "symmetric=True is for solver='oasis'; with 'sdca', psd=True keeps the matrix symmetric"
             )
 
-    def _query_form(self, table: Any) -> np.ndarray:
-        return np.asarray(table @ self.matrix_)
-
-    def _object_form(self, table: Any) -> Any:
-        return table
+    def _forms(self, asking: Any, objects: Any) -> tuple[np.ndarray, Any]:
+        return np.asarray(asking @ self.matrix_), objects
 
     def _pair_values(self, A: Any, B: Any) -> np.ndarray:
         return row_products(np.asarray(A @ self.matrix_), B)
@@ -316,8 +323,8 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         -------
         array of shape (n, m)
         """
-        asking, found = self._table(A), self._table(B)
-        return np.asarray(found @ self._query_form(asking).T).T
+        asking, found = self._forms(self._table(A), self._table(B))
+        return np.asarray(found @ asking.T).T
 
     def pair_score(self, pairs: Any) -> np.ndarray:
         """Return the similarity of the two of each pair.

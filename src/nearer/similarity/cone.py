@@ -89,7 +89,7 @@ def constrained(triplets: Triplets, regularization: float, watch: Watch, start: 
         if gap < found.gap:
             found = Found(matrix, alpha.copy(), gap)
         value = primal(shares, scores, matrix, regularization)
-        if watch.over(value, gap, dual=value - gap):
+        if watch.over(len(watch.history), value, gap, dual=value - gap):
             raise _Over
 
     try:

@@ -25,21 +25,17 @@ class ComparesFeatures:
 
     _takes_sparse = False
 
-    def _query_form(self, table: Any) -> np.ndarray:
-        """Return a vector for each row, as one that asks."""
-        raise NotImplementedError
-
-    def _object_form(self, table: Any) -> Any:
-        """Return a vector for each row, as one that is found."""
+    def _forms(self, asking: Any, objects: Any) -> tuple[np.ndarray, Any]:
+        """Return a vector for each row that asks and one for each object: inner products rank the objects."""
         raise NotImplementedError
 
     def _indexed(self, table: Any) -> tuple[Any, str]:
         """Return the vectors that an index holds, and how it compares them."""
-        return self._object_form(table), "ip"
+        return table, "ip"
 
     def _asked_of_index(self, table: Any) -> np.ndarray:
         """Return the vectors that an index is asked with."""
-        return self._query_form(table)
+        return self._forms(table, table)[0]
 
     def _pair_values(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarity, or distance, of each row of A and the same row of B."""
@@ -88,7 +84,7 @@ class ComparesFeatures:
         given = triplet_rows(X, comparisons)
         table = self._table(X)
         margins = np.empty(len(given))
-        asking, found = self._query_form(table), self._object_form(table)
+        asking, found = self._forms(table, table)
         for block in blocks(len(given), max(1, ENTRIES // max(1, found.shape[1]))):
             a, b, c = given.rows[block].T
             margins[block] = row_products(asking[a], found[b] - found[c])
@@ -162,11 +158,11 @@ class ComparesFeatures:
         if queries is None:
             check_k(k, table.shape[0] - 1)
             asking = table
-            numbers = without_self(best(self._query_form(table), self._object_form(table), k + 1))
+            numbers = without_self(best(*self._forms(table, table), k + 1))
         else:
             check_k(k, table.shape[0])
             asking = self._table(queries)
-            numbers = best(self._query_form(asking), self._object_form(table), k)
+            numbers = best(*self._forms(asking, table), k)
         return numbers, self._found_values(asking, table, numbers)
 
     def _found_values(self, asking: Any, table: Any, numbers: np.ndarray) -> np.ndarray:
@@ -221,13 +217,12 @@ class Mahalanobis(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, Transformer
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _query_form(self, table: Any) -> np.ndarray:
-        points = self._points(table)
-        return np.column_stack([points, np.ones(len(points))])
-
-    def _object_form(self, table: Any) -> np.ndarray:
-        points = self._points(table)
-        return np.column_stack([points, -0.5 * row_products(points, points)])
+    def _forms(self, asking: Any, objects: Any) -> tuple[np.ndarray, Any]:
+        points = self._points(objects)
+        middle = points.mean(axis=0)  # squares of small numbers lose fewer digits
+        points, from_here = points - middle, self._points(asking) - middle
+        queries = np.column_stack([from_here, np.ones(len(from_here))])
+        return queries, np.column_stack([points, -0.5 * row_products(points, points)])
 
     def _indexed(self, table: Any) -> tuple[Any, str]:
         return self._points(table), "l2sq"

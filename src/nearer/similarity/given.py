@@ -8,7 +8,6 @@ from sklearn.utils.validation import validate_data
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
-from nearer.simulate import comparisons_from_labels
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 10
 
@@ -101,8 +100,6 @@ def weighty_triplets(X: Any, comparisons: Any) -> Comparisons:
     return given
 
 
-def drawn(labels: np.ndarray, n_triplets: int | None, drawing: str, random: np.random.Generator) -> Comparisons:
-    """Return triplets drawn from labels: by default ten an object, 10,000 at least and 200,000 at most."""
-    if n_triplets is None:
-        n_triplets = int(np.clip(TRIPLETS_AN_OBJECT * len(labels), FEWEST_TRIPLETS, MOST_TRIPLETS))
-    return comparisons_from_labels(labels, n_triplets, random, drawing=drawing)
+def enough_triplets(n_objects: int, fewest: int) -> int:
+    """Return how many triplets to draw where nobody says: ten an object, within bounds."""
+    return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))

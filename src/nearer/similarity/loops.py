@@ -61,6 +61,17 @@ def sdca_dense(
         a = a_next
 
 
+def scores_dense(left: Any, X: Any, rows: Any, scores: Any) -> None:
+    """Fill in the inner product of ``left[a]`` with X[b] - X[c] for each row (a, b, c)."""
+    d = X.shape[1]
+    for t in range(len(rows)):
+        a, b, c = rows[t, 0], rows[t, 1], rows[t, 2]
+        score = 0.0
+        for k in range(d):
+            score += left[a, k] * (X[b, k] - X[c, k])
+        scores[t] = score
+
+
 def sdca_block(
     scores: Any,
     products: Any,
@@ -87,8 +98,9 @@ def sdca_block(
         changes[t] = step * weight[i]
 
 
-def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> None:
-    """Find the passive-aggressive coefficients of a block of triplets, in order."""
+def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
+    """Find the passive-aggressive coefficients of a block of triplets, in order; return the losses met."""
+    total = 0.0
     for t in range(scores.size):
         score = scores[t]
         for s in range(t):
@@ -96,6 +108,8 @@ def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> None:
         loss = max(0.0, 1.0 - score)
         square = products[t, t]
         changes[t] = min(caps[t], loss / square) if square > 0.0 else 0.0
+        total += loss
+    return total
 
 
 def sdca_sparse(
@@ -125,18 +139,22 @@ def sdca_sparse(
             _add(table, rows[i, 0], step * weight[i], matrix, room, size)
 
 
-def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> None:
-    """Take a passive-aggressive step for each row, in order."""
+def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> float:
+    """Take a passive-aggressive step for each row, in order; return the losses met."""
+    total = 0.0
     for t in range(len(rows)):
         size = _difference(table, rows[t, 1], rows[t, 2], room)
         score = _score(table, rows[t, 0], matrix, room, size)
         if score < 1.0 and squares[t] > 0.0:
             change = min(caps[t], (1.0 - score) / squares[t])
             _add(table, rows[t, 0], change, matrix, room, size)
+        total += max(0.0, 1.0 - score)
+    return total
 
 
-def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> None:
-    """Take a passive-aggressive step among symmetric matrices for each row, in order."""
+def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> float:
+    """Take a passive-aggressive step among symmetric matrices for each row, in order; return the losses met."""
+    total = 0.0
     for t in range(len(rows)):
         size = _difference(table, rows[t, 1], rows[t, 2], room)
         score = _score(table, rows[t, 0], matrix, room, size)
@@ -144,6 +162,8 @@ def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matri
             change = 0.5 * min(caps[t], (1.0 - score) / squares[t])
             _add(table, rows[t, 0], change, matrix, room, size)
             _add(table, rows[t, 0], change, matrix.T, room, size)
+        total += max(0.0, 1.0 - score)
+    return total
 
 
 def scores_sparse(table: Any, rows: Any, matrix: Any, room: Any, scores: Any) -> None:

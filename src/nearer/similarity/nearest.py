@@ -1,8 +1,8 @@
 """What is nearest among many: exactly by blocks, or through an index that is quicker and may miss some.
 
 The exact search ranks by inner product whatever the model. An index is of the model's own kind: inner products for
-a bilinear similarity, as reducing them to Euclidean distances costs recall; and distances for a distance, as writing
-them as inner products costs nearly all of it.
+a bilinear similarity, as reducing them to Euclidean distances costs recall; and distances for a distance, as
+writing them as inner products costs nearly all of it.
 """
 
 from typing import Any

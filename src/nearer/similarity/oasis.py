@@ -34,10 +34,13 @@ def oasis(
         What the matrix is kept as.
     """
     n = len(triplets)
-    caps = aggressiveness * triplets.shares * n
+    caps = aggressiveness * triplets.weights
     between = max(FEWEST_BETWEEN, len(matrix)) if psd else n
-    while not watch.over(float(triplets.shares @ np.maximum(0.0, 1.0 - triplets.scores(matrix)))):
+    over = False
+    while not over:
+        met = 0.0
         for start in range(0, n, between):
-            oasis_steps(triplets, matrix, np.arange(start, min(start + between, n)), caps, symmetric)
+            met += oasis_steps(triplets, matrix, np.arange(start, min(start + between, n)), caps, symmetric)
             if psd:
                 matrix[:] = projected(matrix)
+        over = watch.over(len(watch.history) + 1, met / n)

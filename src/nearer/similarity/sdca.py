@@ -35,7 +35,7 @@ class Watch:
     bar : object, optional
         A progress bar.
     history : list of dict
-        A record an epoch.
+        A record an epoch; SDCA has one of the start as well.
     converged, stopped : bool
         Whether the gap, or the callback, ended the fit.
     """
@@ -49,17 +49,17 @@ class Watch:
     stopped: bool = False
     _begun: float = field(default_factory=perf_counter)
 
-    def over(self, loss: float, gap: float | None = None, **more: Any) -> bool:
-        """Take note of an epoch; whether it was the last."""
-        record = {"epoch": len(self.history), "loss": loss, "gap": gap, **more}
+    def over(self, epoch: int, loss: float, gap: float | None = None, **more: Any) -> bool:
+        """Take note of where the fit stands after so many epochs; whether that was the last."""
+        record = {"epoch": epoch, "loss": loss, "gap": gap, **more}
         self.history.append({**record, "seconds": perf_counter() - self._begun})
         self.converged = gap is not None and gap <= self.tol
         if self.callback is not None and self.callback(dict(self.history[-1])):
             self.stopped = True
-        if self.bar is not None and len(self.history) > 1:
+        if self.bar is not None and epoch:
             self.bar.update(1)
             self.bar.set_postfix_str(f"loss {loss:.4f}" if gap is None else f"gap {gap:.2g}", refresh=False)
-        return self.converged or self.stopped or len(self.history) > self.max_epochs
+        return self.converged or self.stopped or epoch >= self.max_epochs
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def sdca(
         scores = triplets.scores(ascent.matrix)
         value = primal(shares, scores, ascent.matrix, regularization)
         gap = duality_gap(shares, ascent.alpha, scores)
-        return watch.over(value, gap, dual=value - gap, steps=ascent.steps)
+        return watch.over(ascent.steps // n, value, gap, dual=value - gap)
 
     while not over():
         end = ascent.steps + n
@@ -159,6 +159,6 @@ def sdca(
     elif output == "random" and kept is not None:
         alpha = kept
     else:
-        alpha = ascent.alpha
+        return Found(ascent.matrix, ascent.alpha, watch.history[-1]["gap"])
     matrix = ascent.matrix_of(alpha)
     return Found(matrix, alpha, duality_gap(shares, alpha, triplets.scores(matrix)))

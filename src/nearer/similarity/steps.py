@@ -95,7 +95,7 @@ class Ascent:
 
 def oasis_steps(
     triplets: Triplets, matrix: np.ndarray, which: np.ndarray, caps: np.ndarray, symmetric: bool
-) -> None:
+) -> float:
     """Take a passive-aggressive step for each of some triplets, in order, changing the matrix in place.
 
     Parameters
@@ -110,21 +110,26 @@ def oasis_steps(
         The largest coefficient of each of the triplets.
     symmetric : bool
         Step among symmetric matrices: along the symmetric part of Xᵢ.
+
+    Returns
+    -------
+    float
+        The sum of the losses (1 - ⟨W, Xᵢ⟩)₊ as they were met, each before its step.
     """
     if triplets.sparse:
         squares = (triplets.symmetric_squares if symmetric else triplets.squares)[which]
         loop = compiled("oasis_sparse_symmetric" if symmetric else "oasis_sparse")
-        loop(triplets.table, triplets.rows[which], squares, caps[which], matrix, triplets.room)
-        return
-    changes = np.empty(BLOCK)
+        return float(loop(triplets.table, triplets.rows[which], squares, caps[which], matrix, triplets.room))
+    changes, total = np.empty(BLOCK), 0.0
     for block, x, z, scores, products in _blocks_of_steps(triplets, matrix, which, symmetric):
-        compiled("oasis_block")(scores, products, caps[which[block]], changes)
+        total += compiled("oasis_block")(scores, products, caps[which[block]], changes)
         made = changes[: len(x)]
         if symmetric:
             _add_products(matrix, x, z, 0.5 * made)
             _add_products(matrix, z, x, 0.5 * made)
         else:
             _add_products(matrix, x, z, made)
+    return total
 
 
 def _blocks_of_steps(

@@ -33,15 +33,15 @@ class Triplets:
 
     Attributes
     ----------
-    shares : array of shape (n,)
-        The weights, adding up to one.
+    weights, shares : arrays of shape (n,)
+        The weights, 1 each where none were given; and scaled to add up to one.
     """
 
     def __init__(self, X: Any, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.X = X
         self.rows = rows
-        n = len(rows)
-        self.shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+        self.weights = np.ones(len(rows)) if weights is None else weights
+        self.shares = self.weights / self.weights.sum()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -85,10 +85,7 @@ class Triplets:
         if self.sparse:
             compiled("scores_sparse")(self.table, self.rows, matrix, self.room, scores)
             return scores
-        left = self.X @ matrix
-        for block in self.blocks():
-            rows = self.rows[block]
-            scores[block] = row_products(left[rows[:, 0]], self.X[rows[:, 1]] - self.X[rows[:, 2]])
+        compiled("scores_dense")(self.X @ matrix, self.X, self.rows, scores)
         return scores
 
     def matrix(self, coefficients: np.ndarray) -> np.ndarray:

@@ -135,7 +135,7 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
         check(self, "n_components", good, f"at most {d}, the columns of X")
         classes, numbers = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}; LMNN tells classes apart and needs two")
+            raise ValueError(f"y has 1 class, '{classes[0]}'; LMNN tells classes apart and needs two")
         order = np.argsort(numbers, kind="stable")
         rows, numbers = table[order] - table.mean(axis=0), numbers[order]
         varying = varying_directions(rows)

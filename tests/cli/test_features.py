@@ -1,0 +1,407 @@
+"""Models of features: `nearer fit --labels` and `--comparisons`, and the other commands on such a model."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, save_npz
+
+from extras import installed
+from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
+from nearer.cli.features import Labelled
+from nearer.cli.learners import LEARNERS
+from nearer.formats import read_features
+from nearer.metrics import retrieval_map_scorer
+from nearer.simulate import comparisons_from_labels
+
+MODELS = [name for name, learner in LEARNERS.items() if learner.taught_by]
+COLUMNS = ("heel", "sole", "shaft", "price")
+
+
+def facts_of(done):
+    """What was said, by its first word; lines that go on are joined."""
+    return {line[:16].strip(): line[16:] for line in done.stdout.replace("\n" + " " * 16, " ").splitlines()}
+
+
+class Shoes:
+    """Ninety shoes of three kinds, as files: two features tell the kinds apart, two are louder and do not."""
+
+    def __init__(self, folder):
+        random = np.random.default_rng(0)
+        self.folder = folder
+        self.y = np.arange(90) % 3
+        self.labels = np.array(["pump", "boot", "mule"])[self.y]
+        told = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])[self.y] + 0.3 * random.normal(size=(90, 2))
+        self.X = np.column_stack([told, 2.0 * random.normal(size=(90, 2))])[:, [2, 0, 3, 1]]
+        self.names = [f"{kind}-{number}" for number, kind in enumerate(self.labels)]
+        self.csv = self.table("shoes.csv", kind=self.labels)
+        self.plain = self.table("plain.csv")
+        np.savez(folder / "shoes.npz", X=self.X, y=self.y)
+        rows = comparisons_from_labels(self.y, 400, 0).rows
+        self.rows = rows
+        self.numbered, self.answers = folder / "numbered.csv", folder / "answers.csv"
+        write(Comparisons(rows), self.numbered)
+        write(Comparisons(rows, names=self.names), self.answers)
+
+    def table(self, file, order=(0, 1, 2, 3), names=None, **more):
+        columns = {"name": self.names if names is None else names}
+        columns |= {COLUMNS[place]: self.X[:, place].tolist() for place in order}
+        columns |= {header: list(cells) for header, cells in more.items()}
+        lines = [columns, *zip(*columns.values(), strict=True)]
+        (self.folder / file).write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+        return self.folder / file
+
+
+@pytest.fixture(scope="session")
+def shoes(tmp_path_factory):
+    return Shoes(tmp_path_factory.mktemp("shoes"))
+
+
+@pytest.fixture(scope="session")
+def fitted(nearer, shoes):
+    """A bilinear similarity by `nearer fit`: the model file, and what was said."""
+    model = shoes.folder / "shoes.nearer"
+    options = ["--model", "bilinear", "--labels", "kind", "--seed", 3]
+    return model, nearer("fit", "shoes.csv", *options, "-o", "shoes.nearer", cwd=shoes.folder)
+
+
+def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
+    model, done = fitted
+    said = facts_of(done)
+    assert (said["objects"], said["features"], said["classes"]) == ("90", "4", "3")
+    learned, plain = (float(said[word].split()[3]) for word in ("held out", "plain"))
+    assert said["held out"].endswith("among 9 objects that this fit was not shown")
+    assert said["plain"].endswith("by Euclidean distance")
+    assert learned > plain + 0.2
+    found = load_model(model)
+    assert said["regularization"] == f"{found.regularization_:.3g}, chosen on held-out data"
+    assert said["optimum"].startswith(f"duality gap {found.gap_:.1e}: ")
+    assert said["saved"] == "shoes.nearer, fitted anew on all 90 objects"
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "feature names" not in done.stderr
+    # The saved model is what the library gives for all objects, and knows their features by name.
+    assert (BilinearSimilarity(random_state=3).fit(shoes.X, shoes.labels).matrix_ == found.matrix_).all()
+    assert found.feature_names_in_.tolist() == list(COLUMNS)
+
+
+def test_the_held_out_precision_is_that_of_objects_of_each_class_that_were_not_learned(here, shoes, tmp_path):
+    given = Labelled(read_features(shoes.csv, labels="kind"))
+    train, test = given.split(0.2, seed=5)
+    assert np.unique(test.labels, return_counts=True)[1].tolist() == [6, 6, 6]
+    assert len(train.labels) == 72
+    assert not {tuple(row) for row in train.table.X} & {tuple(row) for row in test.table.X}
+    done = here(
+        "fit",
+        shoes.csv,
+        "--model",
+        "rca",
+        "--labels",
+        "kind",
+        "--held-out",
+        0.2,
+        "--seed",
+        5,
+        "-o",
+        tmp_path / "m",
+    )
+    trial = RCA().fit(train.table.X, train.labels)
+    wanted = retrieval_map_scorer(trial, test.table.X, test.labels)
+    assert facts_of(done)["held out"].startswith(f"mean average precision {wanted:.3f} among 18 objects")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_path, name):
+    model = tmp_path / "m.nearer"
+    done = here("fit", shoes.csv, "--model", name, "--labels", "kind", "-o", model)
+    assert "fitted anew on all 90 objects" in done.stdout
+    learned = load_model(model)
+    assert type(learned).__name__ == LEARNERS[name].estimator
+    assert learned.feature_names_in_.tolist() == list(COLUMNS)
+    done = here("neighbors", model, "--features", shoes.csv, "boot-4", "-k", 3)
+    assert done.stderr == f"nearer: left out of {shoes.csv}, as the model was fitted without: kind\n"
+    lines = done.stdout.splitlines()
+    del learned.feature_names_in_
+    numbers, values = learned.neighbors(None, shoes.X, 3)
+    wanted = [f"{shoes.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
+    assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
+    heading = "most like boot-4, by similarity" if name == "bilinear" else "nearest to boot-4, by distance"
+    assert lines[0] == heading
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if "comparisons" in LEARNERS[name].taught_by])
+@pytest.mark.parametrize("answers", ["answers.csv", "numbered.csv"])
+def test_models_learn_from_answers_by_name_and_by_row(here, shoes, tmp_path, name, answers):
+    model, files = tmp_path / "m.nearer", [shoes.plain, "--comparisons", shoes.folder / answers]
+    said = facts_of(here("fit", *files, "--model", name, "-o", model))
+    assert (said["objects"], said["features"], said["answers"]) == ("90", "4", "400")
+    assert said["training"].endswith("% of 360 answers")
+    assert said["held out"].endswith("% of 40 answers that this fit was not shown")
+    assert said["plain"].endswith("% of 40 answers by Euclidean distance")
+    assert said["saved"].endswith("fitted anew on all 400 answers")
+    learned = load_model(model)
+    del learned.feature_names_in_
+    told = here("score", model, shoes.folder / answers, "--features", shoes.plain).stdout
+    share = learned.score_comparisons(shoes.X, shoes.rows)
+    assert f"satisfied       {100 * share:.1f} % of 400 rows\n" in told
+    assert "90 in the answers, 0 of them unknown to the features" in told
+    assert ("matched         by number" in told) == (answers == "numbered.csv")
+
+
+def test_names_that_are_numbers_are_names(here, shoes, tmp_path):
+    turned = [f"{89 - row:03}" for row in range(90)]
+    table = shoes.table("ids.csv", names=turned)
+    write(Comparisons(89 - shoes.rows), tmp_path / "ids.csv")
+    for features, answers, file in [(table, tmp_path / "ids.csv", "a"), (shoes.plain, shoes.numbered, "b")]:
+        here("fit", features, "--comparisons", answers, "--model", "bilinear", "-o", tmp_path / file)
+    assert (load_model(tmp_path / "a").matrix_ == load_model(tmp_path / "b").matrix_).all()
+    told = here("neighbors", tmp_path / "a", "--features", table, "007", "-k", 1).stdout
+    assert told.startswith("most like 007, by similarity\n")
+
+
+def test_arrays_and_sparse_features(here, refused, shoes, tmp_path):
+    here("fit", shoes.folder / "shoes.npz", "--labels", "y", "--model", "lmnn", "-o", tmp_path / "m")
+    lines = here("neighbors", tmp_path / "m", "--features", shoes.folder / "shoes.npz", 4).stdout.splitlines()
+    assert lines[0] == "nearest to 4, by distance"
+    assert len(lines) == 6
+    sparse = csr_array(np.where(np.abs(shoes.X) > 0.5, shoes.X, 0.0))
+    save_npz(tmp_path / "sparse.npz", sparse)
+    given = [tmp_path / "sparse.npz", "--comparisons", shoes.numbered, "-o", tmp_path / "s"]
+    here("fit", *given, "--model", "bilinear", "--solver", "oasis")
+    assert (
+        "% of 400 rows"
+        in here("score", tmp_path / "s", shoes.numbered, "--features", tmp_path / "sparse.npz").stdout
+    )
+    assert here("neighbors", tmp_path / "s", "--features", tmp_path / "sparse.npz", 4).stdout.startswith(
+        "most like 4"
+    )
+    assert "sparse.npz holds sparse features; ITML takes dense ones only" in refused(
+        "fit", *given, "--model", "itml"
+    )
+    said = refused("neighbors", tmp_path / "m", "--features", tmp_path / "sparse.npz", 4)
+    assert "sparse.npz holds sparse features; LMNN takes dense ones only" in said
+
+
+def test_parquet_as_well(here, shoes, tmp_path):
+    if not installed("pyarrow"):
+        pytest.skip("pyarrow is not installed")
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = {header: shoes.X[:, place] for place, header in enumerate(COLUMNS)}
+    columns |= {"class": shoes.labels.tolist(), "name": shoes.names}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "shoes.parquet")
+    here("fit", tmp_path / "shoes.parquet", "--labels", "class", "--model", "rca", "-o", tmp_path / "m")
+    found = [
+        here("neighbors", tmp_path / "m", "--features", file, "boot-4").stdout
+        for file in (tmp_path / "shoes.parquet", shoes.plain)
+    ]
+    assert found[0] == found[1]
+
+
+def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
+    given = [shoes.csv, "--labels", "kind", "--model", "bilinear", "-o", tmp_path / "m", "--quiet"]
+    options = ["--regularization", 0.1, "--triplets", 2000, "--psd", "--epochs", 500, "--held-out", 0, "--seed", 4]
+    said = facts_of(here("fit", *given, *options))
+    assert (said["regularization"], said["held out"]) == ("0.1", "none, as asked")
+    assert said["saved"].endswith("fitted on all 90 objects")
+    wanted = {"regularization": 0.1, "n_triplets": 2000, "psd": True, "max_epochs": 500, "random_state": 4}
+    assert wanted.items() <= load_model(tmp_path / "m").get_params().items()
+    said = facts_of(here("fit", *given, "--solver", "oasis"))
+    assert load_model(tmp_path / "m").solver == "oasis"
+    assert not {"regularization", "optimum"} & set(said)
+
+
+def test_of_few_objects_none_are_held_out(here, tmp_path):
+    (tmp_path / "few.csv").write_text("x,y,z\n0,1,a\n0,2,a\n5,1,b\n5,2,b\n5,4,b\n")
+    done = here("fit", tmp_path / "few.csv", "--labels", "z", "--model", "lego", "-o", tmp_path / "m")
+    assert facts_of(done)["held out"] == "none: 5 objects in 2 classes are too few"
+
+
+def test_features_in_another_order_are_matched_by_their_headers(here, refused, fitted, shoes):
+    model, _ = fitted
+    turned = shoes.table("turned.csv", order=(2, 0, 3, 1), colour=range(90))
+    for command in (["neighbors", model, "boot-4"], ["score", model, shoes.answers]):
+        wanted = here(*command, "--features", shoes.plain)
+        found = here(*command, "--features", turned)
+        assert found.stdout == wanted.stdout
+        assert wanted.stderr == ""
+        assert found.stderr == f"nearer: left out of {turned}, as the model was fitted without: colour\n"
+    less = shoes.table("less.csv", order=(2, 0))
+    said = refused("neighbors", model, "boot-4", "--features", less)
+    assert said == f"nearer: error: {less} has no columns 'sole', 'price'; it has 'name', 'shaft', 'heel'\n"
+    np.save(shoes.folder / "more.npy", np.ones((3, 5)))
+    said = refused("neighbors", model, 0, "--features", shoes.folder / "more.npy")
+    assert said.endswith("more.npy has 5 features, and the model was fitted with 4\n")
+
+
+def test_neighbors_by_name_and_number_and_of_objects_never_seen(here, refused, fitted, shoes):
+    model, _ = fitted
+    (shoes.folder / "new.csv").write_text("id,heel,sole,shaft,price\nclog,1,0,1,0\nsock,0,1,0,1\n")
+    new = ["--features", shoes.folder / "new.csv", "--names", "id"]
+    lines = here("neighbors", model, "sock", *new, "-k", 9).stdout.splitlines()
+    assert [line.split()[:-1] for line in lines[1:]] == [["1", "clog"]]
+    assert here("neighbors", model, 0, *new).stdout.startswith("most like clog, by similarity\n")
+    said = refused("neighbors", model, "sok", *new)
+    assert said.endswith("new.csv has no object called 'sok'; did you mean sock?\n")
+    said = refused("neighbors", model, 2, *new[:2])
+    assert "new.csv has no object called '2'; its 2 objects are numbered 0 to 1\n" in said
+
+
+def test_score_counts_objects_that_have_no_features(here, refused, fitted, shoes, tmp_path):
+    model, _ = fitted
+    (tmp_path / "more.csv").write_text("anchor,near,far\npump-0,pump-3,boot-1\npump-0,wellington,boot-1\n")
+    told = here("score", model, tmp_path / "more.csv", "--features", shoes.plain).stdout
+    assert "% of 1 row\n" in told
+    assert "wellington; 1 row about them left out of the score" in told
+    said = refused("score", model, tmp_path / "more.csv", "--features", shoes.folder / "shoes.npz")
+    assert "more.csv names its objects and" in said
+    assert "shoes.npz has no names: they cannot be matched" in said
+
+
+def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoes, tmp_path):
+    model, _ = fitted
+    needs = "compares objects by their features and has none of its own: it needs a table of the objects' features"
+    assert needs in refused("neighbors", model, "boot-4")
+    assert needs in refused("score", model, shoes.answers)
+    said = refused("map", model, "-o", tmp_path / "m.html")
+    reason = "such a model has no objects of its own to compare or map"
+    assert said == f"nearer: error: {model} is a BilinearSimilarity: {reason}\n"
+    for command in (["neighbors", europe.model, "Vienna"], ["score", europe.model, europe.file]):
+        for option in (["--features", shoes.csv], ["--names", "name"]):
+            said = refused(*command, *option)
+            assert (
+                said
+                == f"nearer: error: {option[0]} is for models of features: {europe.model} has objects of its own\n"
+            )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--labels", "kind"],
+            "--labels is for --model bilinear, lego, itml, rca or lmnn: --model map has no such",
+        ),
+        (
+            ["--comparisons", "a.csv"],
+            "--comparisons is for --model bilinear, lego or itml: --model map has no such",
+        ),
+        (["--names", "id"], "--names is for --model bilinear, lego, itml, rca or lmnn: --model map has no such"),
+        (["--psd"], "--psd is for --model bilinear: --model map has no such option"),
+        (["--model", "kernel", "--triplets", 9], "--triplets is for --model bilinear: --model kernel has no such"),
+        (
+            ["--model", "rca", "--comparisons", "a.csv"],
+            "--comparisons is for --model bilinear, lego or itml: --model",
+        ),
+        (
+            ["--model", "itml", "--loss", "ste"],
+            "--loss is for --model map or kernel: --model itml has no such option",
+        ),
+        (["--model", "lmnn", "--regularization", 1], "--regularization is for --model map, kernel or bilinear"),
+        (
+            ["--model", "bilinear"],
+            "--model bilinear learns from features with --labels or --comparisons, and neither",
+        ),
+        (["--model", "lmnn"], "--model lmnn learns from features with --labels, and that is not given"),
+        (
+            ["--model", "lego", "--labels", "kind", "--comparisons", "a.csv"],
+            "--model lego learns from features with --labels or --comparisons, and both are given",
+        ),
+        (
+            ["--model", "bilinear", "--labels", "kind", "--solver", "sgd"],
+            "the solver of a similarity is sdca or oasis; got --solver sgd",
+        ),
+        (["--model", "bilinear", "--labels", "kind"], "there is no file no.csv"),
+        (
+            ["--model", "bilinear", "--labels", "kind", "x.csv"],
+            "one table of features is wanted; got 2 files: no.csv",
+        ),
+    ],
+)
+def test_refuses_what_does_not_concern_the_model_before_reading(refused, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    assert refused("fit", "no.csv", *options, "-o", "x.nearer").startswith(f"nearer: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("x,kind\n1,a\n2,b\n", ["--labels", "sort"], "f.csv has no column 'sort'; it has 'x', 'kind'"),
+        (
+            "x,z,kind\n1,2,a\n2,tall,b\n",
+            ["--labels", "kind"],
+            "f.csv, line 3 has 'tall' in column 'z', where a finite",
+        ),
+        (
+            "x,kind\n1,a\n,b\n",
+            ["--labels", "kind"],
+            "f.csv, line 3 has an empty cell in column 'x', where a finite",
+        ),
+        ("x,kind\n1,a\nnan,b\n", ["--labels", "kind"], "f.csv, line 3 has 'nan' in column 'x', where a finite"),
+        ("x,kind\n1,a\n2,\n", ["--labels", "kind"], "f.csv, line 3 has an empty cell in column 'kind'"),
+        ("x,id\n1,a\n2,b\n", ["--labels", "x", "--names", "no"], "f.csv has no column 'no'"),
+        ("x\n1\n2\n", ["--comparisons", "a.csv"], "a.csv is about objects that f.csv does not have: 2"),
+        (
+            "name,x\n0,1\n1,1\n7,2\n",
+            ["--comparisons", "a.csv"],
+            "a.csv is about objects that f.csv does not have: 2",
+        ),
+        (
+            "name,x\na,1\nb,2\n",
+            ["--comparisons", "names.csv"],
+            "names.csv is about objects that f.csv does not have: c",
+        ),
+        ("x\n1\n2\n3\n", ["--comparisons", "names.csv"], "names.csv names its objects and f.csv has no names"),
+        ("x\n1\n2\n3\n4\n", ["--comparisons", "four.csv"], "a similarity of features learns from triplets"),
+    ],
+)
+def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monkeypatch, text, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.csv").write_text(text)
+    (tmp_path / "a.csv").write_text("anchor,near,far\n0,1,2\n")
+    (tmp_path / "names.csv").write_text("anchor,near,far\na,b,c\n")
+    (tmp_path / "four.csv").write_text("i,j,l,k\n0,1,2,3\n")
+    said = refused("fit", "f.csv", "--model", "bilinear", *options, "-o", "m.nearer")
+    assert said.startswith(f"nearer: error: {message}")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "m.nearer").exists()
+    assert "it is an input" in refused(
+        "fit", "f.csv", "--model", "bilinear", "--comparisons", "a.csv", "-o", "a.csv"
+    )
+
+
+CTRL_C = """
+import signal
+from nearer.cli import features, fitting, main
+watched, taught = fitting.Watch.__call__, features.Labelled.teach
+def interrupted(watch, record):
+    if watch.records == 1:
+        signal.raise_signal(signal.SIGINT)
+    return watched(watch, record)
+def before_the_fit(given, model):
+    if not hasattr(model, "callback"):
+        signal.raise_signal(signal.SIGINT)
+    taught(given, model)
+fitting.Watch.__call__, features.Labelled.teach = interrupted, before_the_fit
+main()
+"""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
+    (tmp_path / "m.nearer").write_bytes(b"old")
+    options = ["--regularization", "1e-6"] if name == "bilinear" else []
+    arguments = ["fit", str(shoes.csv), "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
+    command = [sys.executable, "-c", CTRL_C, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert done.returncode == 130, done.stderr
+    assert (tmp_path / "m.nearer").read_bytes() == b"old"
+    kinds = {"bilinear": "similarity after 1 epoch", "lmnn": "distance after 1 iteration"}
+    if name in kinds:
+        assert done.stderr == f"nearer: interrupted; the {kinds[name]} is in m.partial.nearer\n"
+        partial = load_model(tmp_path / "m.partial.nearer")
+        assert (partial.n_iter_, partial.feature_names_in_.tolist()) == (1, list(COLUMNS))
+    else:
+        assert done.stderr == "\nnearer: interrupted\n"
+        assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]
