@@ -1,6 +1,6 @@
-"""Build the peers' environment, `.venv-peers` beside the package, from the pins in peer-requirements.txt.
+"""Build the peers' environments beside the package: `.venv-peers` and `.venv-metric-learn`, from pinned versions.
 
-Peers need older packages than nearer is tested with, so they live in an environment of their own, and the two
+Peers need older packages than nearer is tested with, so they live in environments of their own, and the two
 sides meet only through files: npz in, JSON out. Run it with the Python that shall run the peers (3.11).
 """
 
@@ -10,18 +10,20 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ENVIRONMENT = HERE.parent / ".venv-peers"
-REQUIREMENTS = HERE / "peer-requirements.txt"
-PYTHON = ENVIRONMENT / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+REQUIREMENTS = {"peers": "peer-requirements.txt", "metric-learn": "metric-learn-requirements.txt"}
 
 
-def build() -> Path:
-    """Create or complete the environment and return its Python."""
-    if not PYTHON.exists():
-        venv.create(ENVIRONMENT, with_pip=True)
-    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS], check=True)
-    return PYTHON
+def build(name: str = "peers") -> Path:
+    """Create or complete an environment and return its Python."""
+    environment = HERE.parent / f".venv-{name}"
+    python = environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not python.exists():
+        venv.create(environment, with_pip=True)
+    wanted = HERE / REQUIREMENTS[name]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", wanted], check=True)
+    return python
 
 
 if __name__ == "__main__":
-    print(build())
+    for name in REQUIREMENTS:
+        print(build(name))

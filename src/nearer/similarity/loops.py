@@ -48,14 +48,21 @@ def sdca_dense(
         for k in range(d):
             z_next[k] = X[b, k] - X[c, k]
         score = 0.0
-        for r in range(d):
-            factor = change * X[a, r]
-            part = 0.0
-            for k in range(d):
-                entry = matrix[r, k] + factor * z[k]
-                matrix[r, k] = entry
-                part += entry * z_next[k]
-            score += X[a_next, r] * part
+        if change == 0.0:  # soon the most frequent case: a triplet that is met, and has no weight
+            for r in range(d):
+                part = 0.0
+                for k in range(d):
+                    part += matrix[r, k] * z_next[k]
+                score += X[a_next, r] * part
+        else:
+            for r in range(d):
+                factor = change * X[a, r]
+                part = 0.0
+                for k in range(d):
+                    entry = matrix[r, k] + factor * z[k]
+                    matrix[r, k] = entry
+                    part += entry * z_next[k]
+                score += X[a_next, r] * part
         for k in range(d):
             z[k] = z_next[k]
         a = a_next
