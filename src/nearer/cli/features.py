@@ -25,6 +25,7 @@ FEATURES: Any = typer.Option(
 NAMES: Any = typer.Option(
     "--names", metavar="COLUMN", help="The column of --features that holds names.", show_default="name"
 )
+UNEVEN = 100.0  # columns that differ more than this in their spread are worth a word
 MOST_JUDGED = 10_000  # objects are held out at most: each is compared with every other
 
 
@@ -222,7 +223,22 @@ def strangers(answers: "Comparisons", numbers: "np.ndarray") -> str:
 
 
 def _about(table: "FeatureTable") -> Facts:
-    return [("objects", f"{len(table):,}"), ("features", f"{table.n_features:,}")]
+    import numpy as np
+    from scipy.sparse import issparse
+
+    said = [("objects", f"{len(table):,}"), ("features", f"{table.n_features:,}")]
+    if not issparse(table.X):
+        spread = np.ptp(table.X, axis=0)
+        spread = spread[spread > 0]
+        if len(spread) and spread.max() > UNEVEN * spread.min():
+            ratio = spread.max() / spread.min()
+            said.append(
+                (
+                    "spread",
+                    f"columns differ {ratio:,.0f}-fold: brought to one scale, such as -1 to 1, they teach more",
+                )
+            )
+    return said
 
 
 def _check_kind(model: Any, table: "FeatureTable") -> None:

@@ -82,7 +82,7 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
     output : {"average", "last", "random"}, default="average"
         Which iterate of SDCA to take: the mean over the second half of the steps, one of them, or the last. When
-        the gap ends the fit in the first half of ``max_epochs``, it is the last in any case.
+        the gap ends the fit, it is the last in any case: the one with that gap.
     symmetric : bool, default=False
         Keep M symmetric (OASIS).
     psd : bool, default=False

@@ -119,7 +119,7 @@ def sdca(
         λ.
     output : {"average", "random", "last"}
         Which matrix to return: the mean over the second half of the steps, one of these, or the last. Where the
-        gap ends the fit in the first half of ``watch.max_epochs``, the last.
+        gap ends the fit, the last in any case: it is the one with that gap.
     watch : Watch
         Sees every epoch, n steps each.
     random : numpy.random.Generator
@@ -154,9 +154,9 @@ def sdca(
                 ascent.begin_average()
             if stop == chosen:
                 kept = ascent.alpha.copy()
-    if output == "average" and ascent.steps > half:
+    if output == "average" and not watch.converged and ascent.steps > half:
         alpha = ascent.average()
-    elif output == "random" and kept is not None:
+    elif output == "random" and not watch.converged and kept is not None:
         alpha = kept
     else:
         return Found(ascent.matrix, ascent.alpha, watch.history[-1]["gap"])
