@@ -71,5 +71,6 @@ def _with_tables(app, docname, source):
 
 
 def _skipped(app, what, name, member, skip, options):
-    """Leave out what scikit-learn adds to every estimator for its own routing."""
-    return True if name.endswith("_request") or name == "get_metadata_routing" else None
+    """Leave out what scikit-learn adds to every estimator: its routing, and the score of its regressors."""
+    theirs = name.endswith("_request") or name == "get_metadata_routing"
+    return True if theirs or (name == "score" and member.__module__.startswith("sklearn.")) else None

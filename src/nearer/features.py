@@ -36,7 +36,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, SavedModel, BaseEstimator):
     Parameters
     ----------
     kernel : {"rbf", "linear"}, default="rbf"
-        How alike features are: exp(-gamma |x - z|²), or the inner product after centring.
+        How alike features are: exp(-gamma ‖x - z‖²), or the inner product after centring.
     alpha : float or "auto", default=0.1
         Regularisation. "auto" leaves out each object in turn and takes the smallest of 100, 31.6, 10, …, 0.0001
         (times the mean of the kernel's diagonal, which is 1 for "rbf") whose squared error is within a standard
