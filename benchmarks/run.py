@@ -1,6 +1,7 @@
 """Everything that is measured, in order: `make bench`, or `python benchmarks/run.py steps start_up` for some.
 
-Takes about two and a half hours, most of it the peers'. Real answers need NEARER_DATA; without it those are passed over.
+Takes about two and a half hours, most of it the peers'. Real data need NEARER_DATA; without it they are passed
+over.
 """
 
 import os

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from nearer.comparisons import Comparisons
+from nearer.folds import sampled
 from nearer.metrics import mean_average_precision
 from nearer.similarity.sdca import Found, Watch
 from nearer.similarity.triplets import Triplets
@@ -21,6 +23,7 @@ LADDER = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 MIDDLE = 1e-4  # where nothing can be judged
 FOLDS = 5
 FEW = 2_000  # objects, or 50,000 comparisons: up to here every fold takes its turn
+FEWEST_JUDGED, WORK = 10_000, 2e10  # wide tables are judged by as many triplets as this many entries of M allow
 RUNG_EPOCHS, RUNG_TOL = 30, 1e-2  # a rung is judged by ranks, which settle long before the objective
 
 Solve = Callable[..., Found]
@@ -45,6 +48,7 @@ def chosen_regularization(
     random : numpy.random.Generator
         Draws the folds.
     """
+    given = sampled(given, _affordable(table), random)
     whole = Triplets(table, given.rows, given.weights)
     unit = float(whole.shares @ whole.squares)
     if unit == 0:
@@ -66,6 +70,13 @@ def chosen_regularization(
         if len(judged) > 2 and max(judged[-2:]) <= max(judged[:-2]):
             break
     return LADDER[int(np.argmax(judged))] * unit
+
+
+def _affordable(table: Any) -> int:
+    """Return how many triplets to judge by: a step touches every entry of M that its rows reach."""
+    n, d = table.shape
+    touched = 2.0 * (table.nnz / n) ** 2 if issparse(table) else float(d) ** 2
+    return max(FEWEST_JUDGED, int(WORK / max(1.0, touched)))
 
 
 def _of_objects(
