@@ -18,8 +18,10 @@ from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.similarity.cone import factor_of
 from nearer.similarity.fitted import Mahalanobis
-from nearer.similarity.pairs import FARTHEST, NEAREST, given_pairs, squared_distance_sample
+from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled
+
+CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
 
 
 class ITML(Mahalanobis, SavedModel, BaseEstimator):
@@ -27,7 +29,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
 
     Parameters
     ----------
-    gamma : float, default=1.0
+    gamma : float, default=0.1
         How much the constraints weigh against the prior; infinity would make them hard.
     max_iter : int, default=1000
         Passes over the constraints at most.
@@ -38,7 +40,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
         The distance to stay near to: Euclidean, that of whitened features, or a positive definite matrix.
     bounds : tuple of two floats, optional
-        Squared distances that alike pairs shall be within and others beyond; by default the 5th and the 95th
+        Squared distances that alike pairs shall be within and others beyond; by default the 10th and the 90th
         percentile of those between objects drawn at random, under the prior.
     random_state : int, Generator, RandomState or None
         Draws constraints and the pairs that the bounds are read from.
@@ -77,7 +79,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float = 0.1,
         *,
         max_iter: int = 1000,
         tol: float = 1e-3,
@@ -118,7 +120,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         matrix = prior_matrix(self.prior, table)
         if self.bounds is None:
             squares = squared_distance_sample(table @ factor_of(matrix).T, random)
-            close, far = np.percentile(squares, (NEAREST, FARTHEST))
+            close, far = np.percentile(squares, (CLOSE, FAR))
         else:
             close, far = self.bounds
         targets = np.where(given.signs > 0, close, far)

@@ -15,8 +15,10 @@ from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.similarity.cone import factor_of
 from nearer.similarity.fitted import Mahalanobis
-from nearer.similarity.pairs import FARTHEST, NEAREST, given_pairs, squared_distance_sample
+from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled
+
+CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: where pairs are wanted
 
 
 class LEGO(Mahalanobis, SavedModel, BaseEstimator):
@@ -128,7 +130,7 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
             squares = squared_distance_sample(table, random)
             mean = squares.mean()
             matrix = np.eye(table.shape[1]) / mean
-            close, far = np.percentile(squares / mean, (NEAREST, FARTHEST))
+            close, far = np.percentile(squares / mean, (CLOSE, FAR))
         else:
             matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
         updates = 0 if first else self.n_updates_

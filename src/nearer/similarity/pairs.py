@@ -13,7 +13,6 @@ from nearer.similarity.given import features, features_and_labels, one_of, weigh
 from nearer.simulate import comparisons_from_labels
 
 SAMPLED = 100_000  # pairs that distances are estimated from
-NEAREST, FARTHEST = 5, 95  # percentiles of all distances that alike and unlike pairs are wanted within and beyond
 
 
 class Pairs(NamedTuple):
