@@ -44,7 +44,7 @@ def simulated(dims: int, size: int) -> Triplets:
 
 
 def against_printed() -> list[dict]:
-    """Time ten passes from the start, where most triplets ask for a change, and passes late in a fit, where many do not.
+    """Time ten passes from the start, where most triplets ask for a change, and ten late ones, where many do not.
 
     As printed, a step costs the same whatever it changes.
     """

@@ -160,7 +160,9 @@ def table(name: str, seeds=SEEDS) -> list[dict]:
         {
             "set": name,
             "method": title,
-            **spread(found[title], printed.get(title)),
+            **spread(found[title]),
+            "paper": printed.get(title),
+            "difference": float(np.mean(found[title])) - printed[title] if title in printed else None,
             "chosen": counted(values[title]),
         }
         for title in METHODS

@@ -150,7 +150,7 @@ def test_a_table_longer_than_a_chunk_is_put_together_and_knows_its_lines(file, m
         (
             "a,b\n1,2\n\n3,x y\n",
             {},
-            "shoes.csv, line 4 has 'x y' in column 'b', where a finite number is wanted; leave",
+            "shoes.csv, line 4 has 'x y' in column 'b', where a finite number is wanted; name",
         ),
         (
             "a,b\n1,2\n3,\n",

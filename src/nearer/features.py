@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -27,7 +27,7 @@ LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.00
 BLOCK = 1 << 21  # entries of the kernel between new objects and known ones that are held at once
 
 
-class FeatureMap(RegressorMixin, TransformerMixin, SavedModel, BaseEstimator):
+class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedModel, BaseEstimator):
     """Carries a learned map to objects that nobody was asked about, by their features.
 
     Kernel ridge regression from features to points: minimises the squared distance between predicted and learned
@@ -146,6 +146,10 @@ class FeatureMap(RegressorMixin, TransformerMixin, SavedModel, BaseEstimator):
         for block in blocks(len(X), max(1, BLOCK // len(self.X_fit_))):
             points[block] = self._kernel(X[block]) @ self.dual_coef_ + self.intercept_
         return points
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.prod(self.dual_coef_.shape[1:]))
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the points of objects: :meth:`predict`, always with one column a component.

@@ -75,7 +75,7 @@ def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
     assert said["plain"].endswith("by Euclidean distance")
     assert learned > plain + 0.2
     found = load_model(model)
-    assert said["regularization"] == f"{found.regularization_:.3g}, chosen on held-out data"
+    assert said["regularization"] == f"{found.regularization_:.3g}, as auto chose"
     assert said["optimum"].startswith(f"duality gap {found.gap_:.1e}: ")
     assert said["saved"] == "shoes.nearer, fitted anew on all 90 objects"
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -405,3 +405,31 @@ def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
     else:
         assert done.stderr == "\nnearer: interrupted\n"
         assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]
+
+
+def test_columns_that_are_no_features_are_ignored(nearer, shoes):
+    options = ["--model", "rca", "--labels", "kind"]
+    with_price = nearer("fit", "shoes.csv", *options, "-o", "a.nearer", cwd=shoes.folder)
+    without = nearer("fit", "shoes.csv", *options, "--ignore", "price", "-o", "b.nearer", cwd=shoes.folder)
+    assert facts_of(with_price)["features"] == "4"
+    assert facts_of(without)["features"] == "3"
+    compared = ["--model", "lego", "--comparisons", "answers.csv", "--ignore", "kind"]
+    done = nearer("fit", "shoes.csv", *compared, "-o", "c.nearer", cwd=shoes.folder)
+    assert facts_of(done)["features"] == "4"
+    unknown = nearer(
+        "fit", "shoes.csv", *options, "--ignore", "colour", "-o", "d.nearer", cwd=shoes.folder, code=2
+    )
+    assert "shoes.csv has no column 'colour'" in unknown.stderr
+
+
+def test_parameters_are_checked_before_the_file_is_read(nearer, shoes):
+    options = ["--model", "bilinear", "--labels", "kind", "--regularization", "0"]
+    done = nearer("fit", "shoes.csv", *options, "-o", "e.nearer", cwd=shoes.folder, code=2)
+    assert done.stdout == ""
+    assert "regularization must be 'auto' or a number > 0; got 0.0" in done.stderr
+
+
+def test_columns_of_uneven_spread_are_worth_a_word(nearer, shoes):
+    shoes.table("uneven.csv", kind=shoes.labels, weight=1e6 * np.arange(90))
+    done = nearer("fit", "uneven.csv", "--model", "rca", "--labels", "kind", "-o", "f.nearer", cwd=shoes.folder)
+    assert facts_of(done)["spread"].startswith("columns differ ")

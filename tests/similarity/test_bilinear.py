@@ -117,8 +117,10 @@ def test_names_are_matched_with_a_frame(data):
     assert by_name.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="'object 000', which is not in the index of X"):
         by_name.score_comparisons(frame.drop(index="object 000"), named)
-    with pytest.raises(ValueError, match="name 150 objects and X has 149 rows"):
-        by_name.score_comparisons(X[1:], named)
+    with pytest.raises(ValueError, match="the 150 rows of X have no names: it is not known which is which"):
+        BilinearSimilarity().fit(X, comparisons=named)
+    with pytest.raises(ValueError, match="the index of X has 'object 003' more than once"):
+        by_name.score_comparisons(pd.concat([frame, frame.loc[["object 003"]]]), named)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,9 @@ def test_in_pipelines_and_searches(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, y)
-    assert search.best_params_["regularization"] in (1e-3, 100.0)
+    found = search.cv_results_["mean_test_score"]
+    assert search.best_score_ == found.max()
+    assert found[0] != found[1]
 
 
 def test_the_chosen_regularization_follows_the_units(data):
@@ -341,6 +345,121 @@ def test_saved_loaded_and_pickled(data, settings, tmp_path):
         assert again.history_ == model.history_
     if settings.get("solver") == "oasis":
         np.testing.assert_array_equal(again.partial_fit(X, y).matrix_, model.partial_fit(X, y).matrix_)
+
+
+def refused(model, X, y):
+    with pytest.raises(ValueError, match="labels"):
+        model.fit(X, y)
+
+
+def interrupted(model, X, y):
+    def stop(record):
+        raise KeyboardInterrupt
+
+    model.set_params(callback=stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    model.set_params(callback=None)
+
+
+@pytest.mark.parametrize("failing", [refused, interrupted])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(data, failing, tmp_path):
+    X, y = data
+    labels = y[:-1] if failing is refused else y
+    model = BilinearSimilarity(**FAST, random_state=0)
+    failing(model, X, labels)
+    with pytest.raises(NotFittedError):
+        model.neighbors(X, X, 2)
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "m.nearer")
+    model.fit(X, y)
+    before = model.similarity(X, X)
+    failing(model, X[:, :2], labels)
+    np.testing.assert_array_equal(model.similarity(X, X), before)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_labels_of_several_kinds_are_refused(data, kind):
+    X, _ = data
+    with pytest.raises(ValueError, match="labels of one kind, such as words or numbers; got NoneType and str"):
+        BilinearSimilarity().fit(X, kind(["a", None] * 75))
+
+
+@pytest.mark.parametrize("scale", [1e-81, 1e80])
+def test_features_beyond_the_range_of_numbers_are_refused(data, scale):
+    X, y = data
+    with pytest.raises(ValueError, match="Bring the features to another scale"):
+        BilinearSimilarity().fit(scale * X, y)
+
+
+def test_psd_may_be_turned_on_and_off(data, tmp_path):
+    X, y = data
+    model = BilinearSimilarity(psd=True, **FAST, random_state=0).fit(X, y)
+    model.set_params(psd=False).fit(X, y)
+    assert not hasattr(model, "components_")
+    model.set_params(psd=True)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    model.save(tmp_path / "m.nearer")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.nearer").matrix_, model.matrix_)
+    with pytest.raises(ValueError, match="psd must be True or False; got 'no'"):
+        BilinearSimilarity(psd="no").fit(X, y)
+
+
+def test_a_psd_similarity_goes_with_frames(data):
+    needs("pandas")
+    X, y = data
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), BilinearSimilarity(psd=True, **FAST, random_state=0))
+    made = pipeline.set_output(transform="pandas").fit(X, y).transform(X)
+    assert made.columns[0] == "bilinearsimilarity0"
+    for name in ("set_output", "get_feature_names_out"):
+        assert not hasattr(BilinearSimilarity(), name)
+
+
+def test_an_index_is_of_one_model_only(data):
+    needs("usearch")
+    X, y = data
+    model = BilinearSimilarity("oasis", n_triplets=300, random_state=0).fit(X, y)
+    index = model.index(X)
+    model.neighbors(X[:1], index, 3)
+    with pytest.raises(ValueError, match="made by another model, or before this one learned on"):
+        model.partial_fit(X, y).neighbors(X[:1], index, 3)
+
+
+def test_an_index_that_finds_too_few_is_helped_out(data):
+    needs("usearch")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 6))
+    model = BilinearSimilarity("oasis", n_triplets=300, random_state=0).fit(X, random.integers(3, size=1500))
+    numbers, values = model.neighbors(X[:3], model.index(X), 1500)
+    assert all(len(set(row)) == 1500 for row in numbers.tolist())
+    np.testing.assert_allclose(values[:, 0], model.similarity(X[:3], X).max(axis=1))
+
+
+def test_recall_does_not_mind_ties():
+    needs("usearch")
+    X = np.repeat(np.eye(3), 100, axis=0)
+    model = BilinearSimilarity("oasis").fit(np.eye(3), comparisons=[[0, 1, 2]])
+    assert model.index(X).recall_ == 1.0
+
+
+def test_without_usearch_an_index_says_what_to_install(data, model, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "usearch.index", None)
+    with pytest.raises(ImportError, match=r'pip install "nearer\[search\]"'):
+        model.index(data[0])
+
+
+def test_a_large_table_is_judged_by_some_of_it():
+    import tracemalloc
+
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40_000, 3)), random.integers(4, size=40_000)
+    BilinearSimilarity(n_triplets=100, random_state=0).fit(X[:100], y[:100])
+    tracemalloc.start()
+    BilinearSimilarity(n_triplets=1000, random_state=0).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6  # a fifth of the objects, each with each other, would take half a gigabyte
 
 
 def test_drawing_over_classes_hears_small_ones():

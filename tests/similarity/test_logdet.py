@@ -76,8 +76,48 @@ def test_itml_priors():
     np.testing.assert_allclose(near.mahalanobis_matrix_, own, atol=0.01)
     with pytest.raises(ValueError, match="prior must be 'identity', 'covariance' or a matrix; got 'none'"):
         ITML(prior="none").fit(X, y)
-    with pytest.raises(ValueError, match=r"positive definite matrix of shape \(4, 4\)"):
+    with pytest.raises(ValueError, match="the smallest eigenvalue of this one is -1"):
         ITML(prior=np.diag([1.0, 1.0, 1.0, -1.0])).fit(X, y)
+    with pytest.raises(ValueError, match=r"a matrix of shape \(4, 4\); got shape \(2, 2\)"):
+        ITML(prior=np.eye(2)).fit(X, y)
+    with pytest.raises(ValueError, match="symmetric matrix of finite numbers"):
+        ITML(prior=np.triu(np.ones((4, 4)))).fit(X, y)
+
+
+def test_a_covariance_prior_does_not_depend_on_units():
+    X, y = labelled()
+    plain = ITML(prior="covariance", random_state=0).fit(X, y)
+    units = np.array([1.0, 1e-9, 1.0, 1e9])
+    scaled = ITML(prior="covariance", random_state=0).fit(X * units, y)
+    np.testing.assert_allclose(scaled.distance(X * units, X * units), plain.distance(X, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("bounds", [3, (1.0,), (9.0, 1.0), (0.0, 1.0), "ab"])
+def test_bounds_are_checked(bounds):
+    with pytest.raises(ValueError, match="bounds must be None or two numbers > 0, the smaller first"):
+        ITML(bounds=bounds).fit(*labelled())
+
+
+def test_bounds_may_be_whole_numbers():
+    X, y = labelled()
+    a, b = (ITML(bounds=bounds, random_state=0).fit(X, y) for bounds in ((1, 9), (1.0, 9.0)))
+    np.testing.assert_array_equal(a.components_, b.components_)
+
+
+def test_constraints_of_many_classes_are_bounded():
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    model = LEGO(random_state=0).fit(X, np.arange(600) % 300)
+    assert model.n_pairs_ == 400_000  # twenty times 300² would be 1.8 million of each kind
+
+
+def test_called_again_lego_draws_other_pairs():
+    X, y = labelled()
+    once = LEGO(random_state=0, n_constraints=5).partial_fit(X, y)
+    again = LEGO(random_state=0, n_constraints=5).partial_fit(X, y).partial_fit(X, y)
+    twice = LEGO(random_state=0, n_constraints=5, max_epochs=2).fit(X, y)
+    assert once.n_pairs_ == 10
+    assert again.n_pairs_ == 20
+    assert not np.allclose(again.components_, twice.components_)
 
 
 def test_itml_says_what_is_wrong_with_pairs():

@@ -68,6 +68,61 @@ def test_neighbors_and_comparisons_agree_with_distances(fitted):
     assert model.score_comparisons(X, rows) == pytest.approx(right.mean())
 
 
+def test_equal_distances_are_ties():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.1, 0.2], [0.3, 0.7]])
+    model = Euclidean().fit(corners)
+    assert model.predict_comparisons(corners, [[0, 1, 2], [0, 2, 1]]).tolist() == [-1, -1]
+    assert model.score_comparisons(corners, [[0, 1, 2], [0, 2, 1]]) == 0.0
+    grid = np.random.default_rng(0).integers(0, 4, size=(60, 3)).astype(float)
+    numbers, found = Euclidean().fit(grid).neighbors(grid, grid, 7)
+    expected = np.argsort(cdist(grid, grid), axis=1, kind="stable")[:, :7]
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_array_equal(found, np.take_along_axis(cdist(grid, grid), expected, axis=1))
+
+
+def test_the_search_is_exact_where_products_cancel():
+    random = np.random.default_rng(0)
+    clusters = np.concatenate([1e-4 * random.normal(size=(100, 2)), 1e4 + 1e-4 * random.normal(size=(100, 2))])
+    outlier = np.concatenate([random.normal(size=(50, 3)), np.full((1, 3), 1e9)])
+    for points in (clusters, outlier):
+        distances = cdist(points, points)
+        np.fill_diagonal(distances, np.inf)
+        numbers, found = Euclidean().fit(points).neighbors(None, points, 3)
+        np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :3], rtol=1e-6)
+        np.testing.assert_allclose(np.take_along_axis(distances, numbers, axis=1), found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", LEARNERS, ids=name_of)
+def test_names_of_columns_are_kept_and_held_to(model, tmp_path):
+    needs("pandas")
+    import pandas as pd
+
+    X, y = labelled()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = clone(model).fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[list("dcba")])
+    model.save(tmp_path / "m.nearer")
+    assert load_model(tmp_path / "m.nearer").feature_names_in_.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize("model", SAVED, ids=name_of)
+def test_a_refused_fit_leaves_the_model_as_it_was(model, tmp_path):
+    X, y = labelled()
+    model = clone(model)
+    with pytest.raises(ValueError, match="2 labels"):
+        model.fit(X, [0, 1])
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "m.nearer")
+    before = model.fit(X, y).transform(X)
+    with pytest.raises(ValueError, match="2 labels"):
+        model.fit(X[:, :2], [0, 1])
+    np.testing.assert_array_equal(model.transform(X), before)
+
+
 @pytest.mark.parametrize("model", SAVED, ids=name_of)
 def test_learning_helps(model):
     X, y = labelled(n=300)

@@ -38,17 +38,34 @@ def test_an_uncapped_step_meets_its_triplet_by_the_smallest_change(symmetric):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_a_stream_in_chunks_is_a_fit(kind, symmetric):
+@pytest.mark.parametrize("kept", [{}, {"symmetric": True}, {"psd": True}])
+def test_a_stream_in_chunks_is_a_fit(kind, kept):
     X, rows = problem(20, n=500, sparse=kind == "sparse")
     X = tables(X)[kind]
     given = Comparisons(rows, weights=np.random.default_rng(0).random(500) + 0.1)
-    whole = BilinearSimilarity("oasis", max_epochs=1, symmetric=symmetric).fit(X, comparisons=given)
-    chunks = BilinearSimilarity("oasis", symmetric=symmetric)
+    whole = BilinearSimilarity("oasis", max_epochs=1, **kept).fit(X, comparisons=given)
+    chunks = BilinearSimilarity("oasis", **kept)
     for start in (0, 1, 8, 200, 333):
         stop = {0: 1, 1: 8, 8: 200, 200: 333, 333: 500}[start]
         chunks.partial_fit(X, comparisons=given[start:stop])
-    np.testing.assert_allclose(chunks.matrix_, whole.matrix_, atol=1e-12)
+    np.testing.assert_allclose(chunks.matrix_, whole.matrix_, atol=1e-10)
+    assert chunks.n_steps_ == whole.n_steps_ == 500
+
+
+def test_called_again_it_draws_other_triplets():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    y = np.arange(30) % 3
+    again = BilinearSimilarity("oasis", n_triplets=20, random_state=0).partial_fit(X, y).partial_fit(X, y)
+    same = BilinearSimilarity("oasis", n_triplets=20, random_state=0, max_epochs=2).fit(X, y)
+    assert again.n_steps_ == same.n_steps_ == 40
+    assert not np.allclose(again.matrix_, same.matrix_)
+
+
+def test_symmetry_asked_for_later_is_given():
+    X, rows = problem(5, n=100)
+    model = BilinearSimilarity("oasis").fit(X, comparisons=rows)
+    model.set_params(symmetric=True).partial_fit(X, comparisons=rows[:3])
+    np.testing.assert_allclose(model.matrix_, model.matrix_.T, atol=1e-14)
 
 
 def test_psd_is_kept_and_is_a_projection():

@@ -143,7 +143,12 @@ class Compared:
 
 
 def read_given(
-    paths: list[Path], labels: str | None, comparisons: Path | None, names: str | None, model: Any
+    paths: list[Path],
+    labels: str | None,
+    comparisons: Path | None,
+    names: str | None,
+    ignored: list[str],
+    model: Any,
 ) -> Labelled | Compared:
     """Read what a model of features is to learn from: a table, and labels in it or answers about it."""
     from nearer import read
@@ -151,7 +156,7 @@ def read_given(
 
     if len(paths) > 1:
         raise ValueError(f"one table of features is wanted; got {count(len(paths), 'file')}: {some(paths)}")
-    table = read_features(paths[0], labels=labels, names=names)
+    table = read_features(paths[0], labels=labels, names=names, ignored=ignored)
     _check_kind(model, table)
     if comparisons is None:
         return Labelled(table)

@@ -60,6 +60,14 @@ def fit(
             metavar="COLUMN", help="Features: the column that holds the objects' names.", show_default="name"
         ),
     ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Features: a column that is none; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     dims: Annotated[
         int | None, typer.Option(help="Dimensions of a map, or of rca and lmnn.", show_default="2; others: all")
     ] = None,
@@ -131,10 +139,10 @@ def fit(
     losses gnmds and ste the fit says how far from the best kernel it can be at most.
 
     A table of features has one row an object and one column a feature. All columns are numbers but those of
-    --labels and --names; none may be empty. An .npz holds an array X or the parts of a CSR matrix, labels
-    under any name, and names. The model learns from class labels (--labels) or from answers (--comparisons),
-    and compares any objects with these features, also such as it has never seen. With labels, the held-out
-    objects look for others of their class: mean average precision is 1 when these always come first.
+    --labels, --names and --ignore; none may be empty. An .npz holds an array X or the parts of a CSR matrix,
+    labels under any name, and names. The model learns from class labels (--labels) or from answers
+    (--comparisons), and compares any objects with these features, also such as it has never seen. With labels,
+    the held-out objects look for others of their class: mean average precision is 1 when these always come first.
 
     --early-stopping and --jobs are for maps, --loss for maps and kernels, --triplets and --psd for bilinear.
 
@@ -148,6 +156,7 @@ def fit(
         "labels": labels,
         "comparisons": comparisons,
         "names": names,
+        "ignore": ignore or None,
         "dims": dims,
         "loss": loss,
         "solver": solver,
@@ -159,7 +168,11 @@ def fit(
         "jobs": jobs,
     }
     blank = kind.model(options, seed)
-    given: Given = read_given(files, labels, comparisons, names, blank) if kind.taught_by else Answers.read(files)
+    if kind.taught_by:
+        blank._check_parameters()  # before a large file is read
+        given: Given = read_given(files, labels, comparisons, names, ignore or [], blank)
+    else:
+        given = Answers.read(files)
     if kind.compiles and not quiet:
         say_if_compiling()
     facts(given.about())  # before the long work

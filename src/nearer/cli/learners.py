@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Facts = list[tuple[str, str]]
+from nearer.cli.given import Facts
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Learner:
     @property
     def all_options(self) -> set[str]:
         """The options that concern it, be they parameters or say what it learns from."""
-        return {*self.options, *self.taught_by, *(["names"] if self.taught_by else [])}
+        return {*self.options, *self.taught_by, *(["names", "ignore"] if self.taught_by else [])}
 
     def model(self, options: Mapping[str, Any], seed: int) -> Any:
         """Make the estimator, unfitted; options that are None were not given and are left to the library."""
@@ -119,7 +119,7 @@ def _ridge_and_gap(similarity: Any) -> Facts:
     """How much regularisation was taken, and how far from the optimum the similarity can be; of OASIS neither."""
     if similarity.regularization_ is None:
         return []
-    chosen = ", chosen on held-out data" if similarity.regularization == "auto" else ""
+    chosen = ", as auto chose" if similarity.regularization == "auto" else ""
     said = [("regularization", f"{similarity.regularization_:.3g}{chosen}")]
     if similarity.gap_ is not None:
         end = "converged" if similarity.converged_ else "not converged"

@@ -18,6 +18,23 @@ def generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
+def continued_random(random_state: RandomState, taken: int) -> np.random.Generator:
+    """Return what `own_random` does, but other numbers for each number of steps that were taken before.
+
+    A learner that is called again and again with the same seed would otherwise draw the same each time.
+
+    Examples
+    --------
+    >>> float(continued_random(0, 0).random()) == float(own_random(0).random())
+    True
+    >>> float(continued_random(0, 7).random()) == float(own_random(0).random())
+    False
+    """
+    if taken and isinstance(random_state, int | np.integer):
+        return np.random.default_rng([int(random_state), taken]).spawn(1)[0]
+    return own_random(random_state)
+
+
 def own_random(random_state: RandomState) -> np.random.Generator:
     """Return a generator that shares no numbers with one that a user makes from the same seed.
 

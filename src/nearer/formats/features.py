@@ -68,6 +68,7 @@ def read_features(
     labels: str | None = None,
     names: str | None = None,
     columns: Sequence[str] | None = None,
+    ignored: Sequence[str] = (),
 ) -> FeatureTable:
     r"""Read the features of objects from a file.
 
@@ -83,6 +84,8 @@ def read_features(
     columns : sequence of str, optional
         The features wanted, in this order; other columns are left out. By default all columns are. Where the file
         has no headers, this asks nothing.
+    ignored : sequence of str
+        Columns of a table that are no features.
 
     Returns
     -------
@@ -112,13 +115,15 @@ def read_features(
         raise ValueError(f"cannot tell the format of {path}: features are read from {', '.join(READERS)}")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    return READERS[suffix](path, labels, names, columns)
+    return READERS[suffix](path, labels, names, columns, ignored)
 
 
 def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTable]:
     """Return a reader of features from a reader of tables."""
 
-    def read(path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None) -> FeatureTable:
+    def read(
+        path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None, ignored: Sequence[str]
+    ) -> FeatureTable:
         parts: list[NDArray[np.float64]] = []
         label_cells: list[Any] = []
         name_cells: dict[str, None] = {}
@@ -126,7 +131,7 @@ def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTab
             headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
             if names is None and NAMES in headers and labels != NAMES and NAMES not in (columns or ()):
                 names = NAMES
-            beside = {column for column in (labels, names) if column is not None}
+            beside = {column for column in (labels, names, *ignored) if column is not None}
             _check_there(path, beside, headers)
             numbered = headers == [str(number) for number in range(len(headers))]
             wanted = [header for header in headers if header not in beside]
@@ -185,7 +190,7 @@ def _bad_cell(table: Table, column: str) -> ValueError:
     return table.error(
         row,
         f"has {given} in column {column!r}, where a finite number is wanted; "
-        "leave the column out, or name it as the one of labels or of names",
+        "name the column as the one of labels or of names, or as one to ignore",
     )
 
 
@@ -219,9 +224,11 @@ def _take_names(names: dict[str, None], table: Table, column: str) -> None:
 
 
 def _from_arrays(
-    path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None = None
+    path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None, ignored: Sequence[str]
 ) -> FeatureTable:
     """Read an npy or npz file."""
+    if ignored:
+        raise ValueError(f"{path} has no headers: the column {ignored[0]!r} cannot be found in it")
     found = {"X": arrays.open_npy(path)} if path.suffix.lower() == ".npy" else arrays.open_npz(path)
     X = _matrix(path, found)
     names = "names" if names is None and "names" in found and labels != "names" else names

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
 
 from nearer.comparisons.rows import blocks
 from nearer.metrics.standings import as_scores, averaged, label_numbers, mean, measured
@@ -90,15 +91,13 @@ def _scores_of(estimator: Any, X: Any) -> Callable[[slice], Any]:
 
 
 def _by_distance(points: Any) -> Callable[[slice], NDArray[Any]]:
-    """Minus squared Euclidean distances, but for the squared length of the query, which alters no ranking."""
+    """Minus squared distances; of sparse points but for the query's squared length, which alters no ranking."""
     if issparse(points):
         points = points.tocsr()
         squares = np.asarray(points.multiply(points).sum(axis=1)).ravel()
-    else:
-        points = np.asarray(points, dtype=np.float64)
-        points = points - points.mean(axis=0)  # small numbers: the difference below cancels less
-        squares = np.einsum("nd,nd->n", points, points)
-    return lambda queries: 2.0 * _dense(points[queries] @ points.T) - squares
+        return lambda queries: 2.0 * _dense(points[queries] @ points.T) - squares
+    points = np.asarray(points, dtype=np.float64)
+    return lambda queries: -cdist(points[queries], points, "sqeuclidean")
 
 
 def _dense(table: Any) -> NDArray[Any]:

@@ -33,6 +33,7 @@ FORMAT = 1
 MODELS = {
     "BilinearSimilarity": "nearer.similarity",
     "ComparisonKernel": "nearer.kernel",
+    "Euclidean": "nearer.similarity",
     "FeatureMap": "nearer.features",
     "ITML": "nearer.similarity",
     "LEGO": "nearer.similarity",
@@ -102,8 +103,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     name = type(model).__name__
     if name not in MODELS or getattr(import_module(MODELS[name]), name, None) is not type(model):
         raise TypeError(f"cannot save a {type(model).__qualname__}: model files hold {', '.join(sorted(MODELS))}")
-    learned = (*model._learned_arrays, *model._learned_values)
-    if not any(hasattr(model, attribute) for attribute in learned):
+    if not hasattr(model, model._learned_arrays[0]):
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError(f"this {name} has learned nothing yet: call fit before save")

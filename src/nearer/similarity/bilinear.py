@@ -10,34 +10,36 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.randomness import continued_random, own_random
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
-from nearer.similarity.cone import constrained, factor_of
-from nearer.similarity.fitted import ComparesFeatures, set_components
+from nearer.similarity.cone import constrained, factor_of, projected
+from nearer.similarity.form import BilinearForm
 from nearer.similarity.given import (
     FEWEST_TRIPLETS,
     enough_triplets,
     features,
     features_and_labels,
     one_of,
+    unchanged_on_failure,
     weighty_triplets,
 )
+from nearer.similarity.mahalanobis import set_components
 from nearer.similarity.oasis import oasis
 from nearer.similarity.sdca import Found, Watch, sdca
-from nearer.similarity.triplets import Triplets, row_products
+from nearer.similarity.triplets import Triplets
 from nearer.similarity.validation import chosen_regularization
 from nearer.simulate import comparisons_from_labels
 
 EPOCHS = {"sdca": 100, "oasis": 10}
 MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
+SMALLEST = 1e-60  # four features of that size are still a number
 
 
 def _is_psd(model: Any) -> bool:
@@ -52,7 +54,7 @@ def _is_online(model: Any) -> bool:
     return True
 
 
-class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     """A similarity of features, S(x, x') = xᵀMx', learned from "x is more like x⁺ than like x⁻".
 
     Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
@@ -67,7 +69,7 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
     regularization : "auto" or float, default="auto"
         λ of SDCA. "auto" tries a ladder from large to small on held-out data: a fifth of the objects of each class
         judged by mean average precision, or a fifth of the comparisons by the share satisfied; ``regularization_``
-        says which was taken.
+        says which was taken. That comes before the first epoch, and takes most of the time.
     aggressiveness : float, default=0.1
         The largest coefficient of a step of OASIS, its C.
     n_triplets : int, optional
@@ -81,7 +83,7 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
     tol : float, default=1e-3
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
     output : {"average", "last", "random"}, default="average"
-        Which iterate of SDCA to take: the mean over the second half of the steps, one of them, or the last. When
+        Which iterate of SDCA to take: the mean over the second half of the steps, the last, or one of them. When
         the gap ends the fit, it is the last in any case: the one with that gap.
     symmetric : bool, default=False
         Keep M symmetric (OASIS).
@@ -110,6 +112,9 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         start; of OASIS it is the mean hinge loss met on the way, and gap is None.
     n_iter_ : int
         Epochs taken.
+    running_matrix_, n_steps_ : array of shape (d, d), int
+        Of OASIS: the matrix that learns on, to which ``matrix_`` is the nearest one with ``psd=True``, and the
+        steps that it has taken.
     converged_ : bool
         Whether the gap ended the fit.
     n_features_in_ : int
@@ -139,9 +144,18 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
     True
     """
 
-    _takes_sparse = True
-    _learned_arrays = ("matrix_", "components_", "feature_names_in_")
-    _learned_values = ("regularization_", "gap_", "history_", "n_iter_", "converged_", "n_features_in_")
+    _learned_arrays = ("matrix_", "components_", "running_matrix_", "feature_names_in_")
+    _learned_values = (
+        "regularization_",
+        "gap_",
+        "history_",
+        "n_iter_",
+        "n_steps_",
+        "converged_",
+        "n_features_in_",
+    )
+    n_steps_: int
+    running_matrix_: np.ndarray
     regularization_: float | None
     gap_: float | None
 
@@ -193,18 +207,16 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         self
         """
         self._check_parameters()
-        random = own_random(self.random_state)
-        table, labels, given = self._given(X, y, comparisons, random, reset=True)
-        epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
-        watch = Watch(epochs, self.tol, self.callback)
-        with progress(epochs, "epoch", self.verbose) as watch.bar:
-            if self.solver == "oasis":
-                matrix = np.eye(table.shape[1])
-                self._oasis(matrix, Triplets(table, given.rows, given.weights), watch)
-                self.gap_ = self.regularization_ = None
-            else:
-                matrix = self._sdca(table, labels, given, watch, random)
-        self._learned(matrix, watch)
+        with unchanged_on_failure(self):
+            random = own_random(self.random_state)
+            table, labels, given = self._given(X, y, comparisons, random, reset=True)
+            epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
+            watch = Watch(epochs, self.tol, self.callback)
+            with progress(epochs, "epoch", self.verbose) as watch.bar:
+                if self.solver == "oasis":
+                    self._oasis(np.eye(table.shape[1]), 0, table, given, watch)
+                else:
+                    self._sdca(table, labels, given, watch, random)
         if self.solver == "sdca" and not (watch.converged or watch.stopped):
             warnings.warn(
                 f"the fit ended after {self.n_iter_} epochs with a duality gap of {watch.history[-1]['gap']:.2g}; "
@@ -221,45 +233,54 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         Parameters
         ----------
         X, y, comparisons
-            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X.
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, ten an object by default.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        first = not hasattr(self, "matrix_")
-        random = own_random(self.random_state)
-        table, _, given = self._given(X, y, comparisons, random, reset=first)
-        matrix = np.eye(table.shape[1]) if first else self.matrix_.copy()
-        watch = Watch(1, self.tol, self.callback)
-        self._oasis(matrix, Triplets(table, given.rows, given.weights), watch)
-        self.gap_ = self.regularization_ = None
-        self._learned(matrix, watch)
+        with unchanged_on_failure(self):
+            first = not hasattr(self, "running_matrix_")
+            taken = 0 if first else self.n_steps_
+            table, _, given = self._given(
+                X, y, comparisons, continued_random(self.random_state, taken), reset=first
+            )
+            start = np.eye(table.shape[1]) if first else self.running_matrix_.copy()
+            if self.symmetric or self.psd:
+                start = 0.5 * (start + start.T)
+            self._oasis(start, taken, table, given, Watch(1, self.tol, self.callback))
         return self
 
     def _given(
         self, X: Any, y: Any, comparisons: Any, random: np.random.Generator, reset: bool
     ) -> tuple[Any, np.ndarray | None, Comparisons]:
         """Return the table, labels where there are some, and comparisons, drawn where there are not."""
+        labels = None
         if one_of(self, y=y, comparisons=comparisons) == "y":
             table, labels = features_and_labels(self, X, y, sparse=True, reset=reset)
             n = self.n_triplets or enough_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
             given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
         else:
-            given, labels = weighty_triplets(X, comparisons), None
             table = features(self, X, sparse=True, reset=reset)
+            given = weighty_triplets(X, comparisons)
         if table.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"a similarity of {table.shape[1]:,} features is a matrix of {table.shape[1] ** 2 * 8e-9:.0f} GB; "
                 f"at most {MOST_FEATURES:,} are taken: choose the most telling ones first"
             )
+        largest = float(abs(table).max())
+        if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
+            raise ValueError(
+                f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
+                "Bring the features to another scale, such as -1 to 1"
+            )
         return table, labels, given
 
     def _sdca(
         self, table: Any, labels: np.ndarray | None, given: Comparisons, watch: Watch, random: np.random.Generator
-    ) -> np.ndarray:
-        """Choose λ where it is left to us, solve, and return the matrix."""
+    ) -> None:
+        """Choose λ where it is left to us, and solve."""
 
         def solve(triplets: Triplets, ridge: float, output: str, watch: Watch, start: Any = None) -> Found:
             if self.psd:
@@ -270,13 +291,22 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         if isinstance(ridge, str):
             ridge = chosen_regularization(table, labels, given, solve, random)
         found = solve(Triplets(table, given.rows, given.weights), float(ridge), self.output, watch)
+        self._learned(found.matrix, watch)
         self.regularization_, self.gap_ = float(ridge), found.gap
-        return found.matrix
 
-    def _oasis(self, matrix: np.ndarray, triplets: Triplets, watch: Watch) -> None:
-        oasis(triplets, matrix, self.aggressiveness, watch, symmetric=self.symmetric or self.psd, psd=self.psd)
+    def _oasis(self, matrix: np.ndarray, taken: int, table: Any, given: Comparisons, watch: Watch) -> None:
+        """Pass over the triplets, from a matrix on that had so many steps."""
+        triplets = Triplets(table, given.rows, given.weights)
+        symmetric = self.symmetric or self.psd
+        steps = oasis(triplets, matrix, self.aggressiveness, watch, symmetric=symmetric, psd=self.psd, taken=taken)
+        self._learned(projected(matrix) if self.psd else matrix, watch)
+        self.running_matrix_, self.n_steps_ = matrix, taken + steps
+        self.regularization_ = self.gap_ = None
 
     def _learned(self, matrix: np.ndarray, watch: Watch) -> None:
+        for name in ("components_", "running_matrix_", "n_steps_"):
+            if hasattr(self, name):
+                delattr(self, name)
         self.matrix_ = matrix
         if self.psd:
             set_components(self, factor_of(matrix))
@@ -299,92 +329,21 @@ class BilinearSimilarity(ComparesFeatures, SavedModel, ClassNamePrefixFeaturesOu
         )
         check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
         check(self, "output", self.output in ("average", "last", "random"), "'average', 'last' or 'random'")
+        check(self, "psd", isinstance(self.psd, bool | np.bool_), "True or False")
+        check(self, "symmetric", isinstance(self.symmetric, bool | np.bool_), "True or False")
         check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")
         if self.symmetric and self.solver == "sdca":
             raise ValueError(
                 "symmetric=True is for solver='oasis'; with 'sdca', psd=True keeps the matrix symmetric"
             )
 
-    def _forms(self, asking: Any, objects: Any) -> tuple[np.ndarray, Any]:
-        return np.asarray(asking @ self.matrix_), objects
-
-    def _pair_values(self, A: Any, B: Any) -> np.ndarray:
-        return row_products(np.asarray(A @ self.matrix_), B)
-
-    def similarity(self, A: Any, B: Any) -> np.ndarray:
-        """Return the similarity of every row of A with every row of B.
-
-        Parameters
-        ----------
-        A, B : tables of shape (n, d) and (m, d)
-            Features; where the matrix is not symmetric, A are those that ask.
-
-        Returns
-        -------
-        array of shape (n, m)
-        """
-        asking, found = self._forms(self._table(A), self._table(B))
-        return np.asarray(found @ asking.T).T
-
-    def pair_score(self, pairs: Any) -> np.ndarray:
-        """Return the similarity of the two of each pair.
-
-        Parameters
-        ----------
-        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
-            Features of the pairs; sparse features as a tuple of two tables.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return self._pair_values(*self._both(pairs))
-
-    @available_if(_is_psd)
-    def transform(self, X: Any) -> np.ndarray:
-        """Return points whose inner products are the similarities (``psd=True``).
-
-        Parameters
-        ----------
-        X : table of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n, n_components)
-        """
-        table = self._table(X)
-        return np.asarray(table @ self.components_.T)
-
-    @available_if(_is_psd)
-    def fit_transform(self, X: Any, y: Any = None, *, comparisons: Any = None) -> np.ndarray:
-        """Learn the similarity and return the points of X (``psd=True``).
-
-        Parameters
-        ----------
-        X, y, comparisons
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n, n_components)
-        """
-        return self.fit(X, y, comparisons=comparisons).transform(X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def _loaded(self) -> None:
-        """Refuse what does not fit together."""
-        d = self.n_features_in_
-        if self.matrix_.shape != (d, d):
-            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
-        if self.psd and (self.components_.ndim != 2 or self.components_.shape[1] != d):
-            raise ValueError(f"the components of {d} features have shape {self.components_.shape}")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.psd:
-            tags.transformer_tags = TransformerTags()
+        if not self.psd:
+            tags.transformer_tags = None
         return tags
+
+
+# Here and not by decorators: scikit-learn wraps the methods of a transformer when the class is made.
+for _name in ("transform", "fit_transform", "set_output", "get_feature_names_out"):
+    setattr(BilinearSimilarity, _name, available_if(_is_psd)(getattr(BilinearSimilarity, _name)))

@@ -39,7 +39,9 @@ def factor_of(matrix: np.ndarray) -> np.ndarray:
     values, vectors = eigh(0.5 * (matrix + matrix.T), driver="evr")
     positive = values > 1e-12 * max(values[-1], 0.0)
     positive[-1] = True
-    return (np.sqrt(np.maximum(values[positive], 0.0))[:, None] * vectors[:, positive].T)[::-1]
+    return np.ascontiguousarray(
+        (np.sqrt(np.maximum(values[positive], 0.0))[:, None] * vectors[:, positive].T)[::-1]
+    )
 
 
 class _Over(Exception):

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.models import SavedModel
-from nearer.similarity.fitted import Mahalanobis
 from nearer.similarity.given import features
+from nearer.similarity.mahalanobis import Mahalanobis
 
 
 class Euclidean(Mahalanobis, SavedModel, BaseEstimator):

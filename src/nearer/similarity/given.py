@@ -1,15 +1,29 @@
 """What a learner of features was given: a table, and class labels or comparisons that say what is alike in it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 10
+
+
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Leave a model as it was when learning is refused or interrupted: what it had learned before, or nothing."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False) -> Any:
@@ -41,7 +55,11 @@ def features_and_labels(
             f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is one label a row"
         )
     table = features(model, X, sparse=sparse, reset=reset)
-    labels = np.asarray(validate_data(model, X="no_validation", y=y, multi_output=False))
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    kinds = sorted({type(label).__name__ for label in labels.tolist()}) if labels.dtype == object else []
+    if len(kinds) > 1 or "NoneType" in kinds:
+        raise ValueError(f"y must be labels of one kind, such as words or numbers; got {' and '.join(kinds)}")
     if len(labels) != table.shape[0]:
         raise ValueError(f"X has {table.shape[0]} rows and y {len(labels)} labels: one label a row is wanted")
     return table, labels
@@ -64,8 +82,7 @@ def one_of(model: Any, **given: Any) -> str:
 def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
     """Return comparisons whose objects are rows of X, as triplets of its row numbers.
 
-    Comparisons with names are matched with the index of a DataFrame that has names; without such an index they
-    are taken by number, which wants one object a row.
+    Comparisons with names are matched with the index of a DataFrame that has names.
     """
     given = Comparisons.of(comparisons)
     if given.shape[1] != 3:
@@ -74,15 +91,18 @@ def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
     index = getattr(X, "index", None)
     if given.names is not None and index is not None and all(isinstance(name, str) for name in index):
         place = {name: number for number, name in enumerate(index)}
+        if len(place) < len(index):
+            twice = next(name for number, name in enumerate(index) if place[name] != number)
+            raise ValueError(f"the index of X has {twice!r} more than once: it is not known which row is meant")
         unknown = [name for name in given.names if name not in place]
         if unknown:
             raise ValueError(f"comparisons name {unknown[0]!r}, which is not in the index of X")
         numbers = np.array([place[name] for name in given.names], dtype=np.int32)
         given = Comparisons(numbers[given.rows], n_objects=n, weights=given.weights, answers=given.answers)
-    elif given.names is not None and given.n_objects != n:
+    elif given.names is not None:
         raise ValueError(
-            f"the comparisons name {given.n_objects} objects and X has {n} rows: it is not known which is which. "
-            "Give X as a DataFrame whose index holds the names, or comparisons by row number"
+            f"the comparisons name their objects and the {n} rows of X have no names: it is not known which is "
+            "which. Give X as a DataFrame whose index holds the names, or comparisons by row number"
         )
     if given.rows.max(initial=-1) >= n:
         row = int(np.flatnonzero((given.rows >= n).any(axis=1))[0])

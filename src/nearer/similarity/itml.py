@@ -16,8 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.comparisons.randomness import own_random
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
+from nearer.progress import progress
 from nearer.similarity.cone import factor_of
-from nearer.similarity.fitted import Mahalanobis
+from nearer.similarity.given import unchanged_on_failure
+from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled
 
@@ -36,7 +38,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
     tol : float, default=1e-3
         The fit has converged when a pass changes the multipliers by no more than this share of their sum.
     n_constraints : int, optional
-        How many pairs of each kind to draw from labels; 20 times the square of the number of classes by default.
+        How many pairs of each kind to draw from labels; by default 20 times the square of the number of classes,
+        200,000 at most.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
         The distance to stay near to: Euclidean, that of whitened features, or a positive definite matrix.
     bounds : tuple of two floats, optional
@@ -44,11 +47,13 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         percentile of those between objects drawn at random, under the prior.
     random_state : int, Generator, RandomState or None
         Draws constraints and the pairs that the bounds are read from.
+    verbose : bool, default=False
+        Show a progress bar.
 
     Attributes
     ----------
     components_ : array of shape (d, d)
-        L of the distance ‖L(x - x')‖.
+        L of the distance ‖L(x - x')‖; fewer rows where the prior has a smaller rank.
     mahalanobis_matrix_ : array of shape (d, d)
         LᵀL.
     bounds_ : tuple of two floats
@@ -87,6 +92,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         prior: Any = "identity",
         bounds: tuple[float, float] | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.gamma = gamma
         self.max_iter = max_iter
@@ -95,6 +101,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         self.prior = prior
         self.bounds = bounds
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None, pairs: Any = None) -> Self:
         """Learn the distance.
@@ -115,26 +122,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         self
         """
         self._check_parameters()
-        random = own_random(self.random_state)
-        table, given = given_pairs(self, X, y, comparisons, random, pairs=pairs)
-        matrix = prior_matrix(self.prior, table)
-        if self.bounds is None:
-            squares = squared_distance_sample(table @ factor_of(matrix).T, random)
-            close, far = np.percentile(squares, (CLOSE, FAR))
-        else:
-            close, far = self.bounds
-        targets = np.where(given.signs > 0, close, far)
-        multipliers = np.zeros(len(targets))
-        room = np.empty((2, table.shape[1]))
-        self.n_iter_, self.converged_ = 0, False
-        while self.n_iter_ < self.max_iter and not self.converged_:
-            before = multipliers.copy()
-            loop = compiled("itml_pass")
-            loop(table, *given, float(self.gamma), multipliers, targets, matrix, *room)
-            self.n_iter_ += 1
-            self.converged_ = bool(np.abs(multipliers - before).sum() <= self.tol * (multipliers + before).sum())
-        self.bounds_ = (float(close), float(far))
-        self.components_ = factor_of(matrix)
+        with unchanged_on_failure(self):
+            self._learn(X, y, comparisons, pairs)
         if not self.converged_:
             warnings.warn(
                 f"the fit ended after {self.n_iter_} passes before the multipliers settled: raise max_iter or tol",
@@ -143,6 +132,31 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
             )
         return self
 
+    def _learn(self, X: Any, y: Any, comparisons: Any, pairs: Any) -> None:
+        random = own_random(self.random_state)
+        table, given = given_pairs(self, X, y, comparisons, random, pairs=pairs)
+        matrix, unit = prior_matrix(self.prior, table)
+        table = table / unit
+        if self.bounds is None:
+            squares = squared_distance_sample(table @ factor_of(matrix).T, random)
+            close, far = (float(bound) for bound in np.percentile(squares, (CLOSE, FAR)))
+        else:
+            close, far = (float(bound) for bound in self.bounds)
+        targets = np.where(given.signs > 0, close, far)
+        multipliers = np.zeros(len(targets))
+        room = np.empty((2, table.shape[1]))
+        passes, converged = 0, False
+        with progress(self.max_iter, "pass", self.verbose) as bar:
+            while passes < self.max_iter and not converged:
+                before = multipliers.copy()
+                compiled("itml_pass")(table, *given, float(self.gamma), multipliers, targets, matrix, *room)
+                passes += 1
+                converged = bool(np.abs(multipliers - before).sum() <= self.tol * (multipliers + before).sum())
+                if bar is not None:
+                    bar.update(1)
+        self.n_iter_, self.converged_, self.bounds_ = passes, converged, (close, far)
+        set_components(self, factor_of(matrix) / unit)
+
     def _check_parameters(self) -> None:
         check(self, "gamma", is_number(self.gamma) and self.gamma > 0, "a number > 0")
         check(self, "max_iter", is_count(self.max_iter), "a positive integer")
@@ -150,29 +164,35 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         good = self.n_constraints is None or is_count(self.n_constraints)
         check(self, "n_constraints", good, "None or a positive integer")
         if self.bounds is not None:
-            good = len(self.bounds) == 2 and all(is_number(bound) and bound > 0 for bound in self.bounds)
-            check(self, "bounds", good, "None or two numbers > 0")
+            two = isinstance(self.bounds, list | tuple) and len(self.bounds) == 2
+            good = two and all(is_number(bound) for bound in self.bounds) and 0 < self.bounds[0] <= self.bounds[1]
+            check(self, "bounds", good, "None or two numbers > 0, the smaller first")
 
 
-def prior_matrix(prior: Any, table: np.ndarray) -> np.ndarray:
-    """Return a fresh positive definite matrix for what a prior is called.
+def prior_matrix(prior: Any, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a fresh positive semidefinite matrix for a prior, and the units of the columns that it is in.
 
     Examples
     --------
     >>> prior_matrix("identity", np.zeros((3, 2)))
-    array([[1., 0.],
-           [0., 1.]])
+    (array([[1., 0.],
+           [0., 1.]]), array([1., 1.]))
     """
     d = table.shape[1]
     if isinstance(prior, str):
         if prior == "identity":
-            return np.eye(d)
+            return np.eye(d), np.ones(d)
         if prior == "covariance":
-            return np.linalg.pinv(np.atleast_2d(np.cov(table, rowvar=False)), hermitian=True)
+            unit = table.std(axis=0)
+            unit[unit == 0.0] = 1.0
+            return np.linalg.pinv(np.atleast_2d(np.cov(table / unit, rowvar=False)), hermitian=True), unit
         raise ValueError(f"prior must be 'identity', 'covariance' or a matrix; got {prior!r}")
     matrix = np.array(prior, dtype=np.float64)
-    if matrix.shape != (d, d) or not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0:
-        raise ValueError(
-            f"a prior is a symmetric positive definite matrix of shape {(d, d)}; got shape {matrix.shape}"
-        )
-    return matrix
+    if matrix.shape != (d, d):
+        raise ValueError(f"a prior of {d} features is a matrix of shape {(d, d)}; got shape {matrix.shape}")
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
+        raise ValueError("a prior is a symmetric matrix of finite numbers; this one is not")
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest <= 0:
+        raise ValueError(f"a prior is positive definite; the smallest eigenvalue of this one is {lowest:.3g}")
+    return matrix, np.ones(d)

@@ -1,7 +1,7 @@
 """LEGO: a Mahalanobis distance learned online, pair by pair (Jain, Kulis, Dhillon, Grauman 2008).
 
 A pair with difference z, at squared distance ŷ = zᵀAz and wanted at y, moves A to the minimum of the LogDet
-divergence from where it was plus η(ŷ' - y)², in closed form: the distance becomes ȳ = [ηyŷ - 1 + √((ηyŷ - 1)² +
+divergence from where it was plus ½η(ŷ' - y)², in closed form: the distance becomes ȳ = [ηyŷ - 1 + √((ηyŷ - 1)² +
 4ηŷ²)] / (2ηŷ) and A ← A - η(ȳ - y) Az zᵀA / (1 + η(ȳ - y)ŷ), positive definite whatever the step.
 """
 
@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.randomness import continued_random
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.similarity.cone import factor_of
-from nearer.similarity.fitted import Mahalanobis
+from nearer.similarity.given import unchanged_on_failure
+from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled
 
@@ -33,7 +34,8 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     learning_rate : float, default=0.125
         η: how far a pair moves the distance.
     n_constraints : int, optional
-        How many pairs of each kind to draw from labels; 20 times the square of the number of classes by default.
+        How many pairs of each kind to draw from labels; by default 20 times the square of the number of classes,
+        200,000 at most.
     max_epochs : int, default=1
         Passes of ``fit`` over the pairs, in their order.
     random_state : int, Generator, RandomState or None
@@ -47,8 +49,8 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         LᵀL.
     bounds_ : tuple of two floats
         Squared distances that alike pairs shall be within and others beyond.
-    n_updates_ : int
-        Pairs that were learned from.
+    n_pairs_, n_updates_ : int
+        Pairs looked at, and those of them that were learned from.
     n_features_in_ : int
         Number of columns.
 
@@ -67,8 +69,9 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     """
 
     _learned_arrays = ("components_", "feature_names_in_")
-    _learned_values = ("bounds_", "n_updates_", "n_features_in_")
+    _learned_values = ("bounds_", "n_pairs_", "n_updates_", "n_features_in_")
     bounds_: tuple[float, float]
+    n_pairs_: int
     n_updates_: int
 
     def __init__(
@@ -120,25 +123,30 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         return self._learn(X, y, comparisons, first=not hasattr(self, "components_"), passes=1)
 
     def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, passes: int) -> Self:
+        self._check_parameters()
+        with unchanged_on_failure(self):
+            random = continued_random(self.random_state, 0 if first else self.n_pairs_)
+            table, given = given_pairs(self, X, y, comparisons, random, reset=first)
+            if first:
+                squares = squared_distance_sample(table, random)
+                mean = squares.mean()
+                matrix = np.eye(table.shape[1]) / mean
+                close, far = (float(bound) for bound in np.percentile(squares / mean, (CLOSE, FAR)))
+            else:
+                matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
+            updates = 0
+            room = np.empty((2, table.shape[1]))
+            for _ in range(passes):
+                loop = compiled("lego_pass")
+                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
+            self.bounds_ = (close, far)
+            self.n_updates_ = updates + (0 if first else self.n_updates_)
+            self.n_pairs_ = len(given.rows) * passes + (0 if first else self.n_pairs_)
+            set_components(self, factor_of(matrix))
+        return self
+
+    def _check_parameters(self) -> None:
         check(self, "learning_rate", is_number(self.learning_rate) and self.learning_rate > 0, "a number > 0")
         good = self.n_constraints is None or is_count(self.n_constraints)
         check(self, "n_constraints", good, "None or a positive integer")
         check(self, "max_epochs", is_count(self.max_epochs), "a positive integer")
-        random = own_random(self.random_state)
-        table, given = given_pairs(self, X, y, comparisons, random, reset=first)
-        if first:
-            squares = squared_distance_sample(table, random)
-            mean = squares.mean()
-            matrix = np.eye(table.shape[1]) / mean
-            close, far = np.percentile(squares / mean, (CLOSE, FAR))
-        else:
-            matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
-        updates = 0 if first else self.n_updates_
-        room = np.empty((2, table.shape[1]))
-        for _ in range(passes):
-            loop = compiled("lego_pass")
-            updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
-        self.bounds_ = (float(close), float(far))
-        self.n_updates_ = updates
-        self.components_ = factor_of(matrix)
-        return self

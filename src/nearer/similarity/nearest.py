@@ -5,6 +5,7 @@ a bilinear similarity, as reducing them to Euclidean distances costs recall; and
 writing them as inner products costs nearly all of it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from scipy.sparse import issparse
 
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
-from nearer.similarity.triplets import ENTRIES
+from nearer.similarity.triplets import ENTRIES, row_products
 
 GRAPH = {
     "connectivity": 32,
     "expansion_add": 256,
     "expansion_search": 128,
 }  # twice usearch's own: recall before speed
+SPARE = 8  # candidates beyond those wanted
 SAMPLE, AT = 200, 10  # recall is measured with so many objects as queries, at so many nearest
 
 
@@ -28,8 +30,8 @@ def check_k(k: Any, most: int) -> None:
         raise ValueError(f"k must be a whole number from 1 to {most}, the objects to look among; got {k!r}")
 
 
-def best(asking: np.ndarray, objects: Any, k: int) -> np.ndarray:
-    """Return for each query the k objects of largest inner product, best first; of equal ones the first.
+def best(asking: np.ndarray, objects: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each query the k objects of largest inner product, best first, and the products, to rounding.
 
     Parameters
     ----------
@@ -42,15 +44,15 @@ def best(asking: np.ndarray, objects: Any, k: int) -> np.ndarray:
 
     Returns
     -------
-    array of shape (m, k)
+    numbers, scores : arrays of shape (m, k)
 
     Examples
     --------
-    >>> best(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)
+    >>> best(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)[0]
     array([[1, 2],
            [0, 2]])
     """
-    numbers = np.empty((len(asking), k), dtype=np.intp)
+    numbers, products = np.empty((len(asking), k), dtype=np.intp), np.empty((len(asking), k))
     for rows in blocks(len(asking), 512):
         held, scores = np.empty((rows.stop - rows.start, 0), dtype=np.intp), np.empty((rows.stop - rows.start, 0))
         for part in blocks(objects.shape[0], max(k, ENTRIES // 512)):
@@ -61,8 +63,45 @@ def best(asking: np.ndarray, objects: Any, k: int) -> np.ndarray:
             scores = np.hstack([scores, np.take_along_axis(found, places, axis=1)])
             places = _first(scores, min(k, scores.shape[1]))
             held, scores = (np.take_along_axis(table, places, axis=1) for table in (held, scores))
-        numbers[rows] = held
-    return numbers
+        numbers[rows], products[rows] = held, scores
+    return numbers, products
+
+
+def settled(
+    asking: np.ndarray, objects: Any, k: int, worth: Callable[[Any, np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each query the k objects that are worth most, of equal ones the first, and their worth.
+
+    Inner products find the candidates, some more than k. Where rounding could have kept another out, and only
+    there, all objects are asked for their worth.
+
+    Parameters
+    ----------
+    asking, objects, k
+        As for :func:`best`.
+    worth : callable
+        ``worth(queries, numbers)`` returns what objects are worth to queries, pair by pair: an array of the shape
+        of numbers, a row for each of the queries.
+
+    Returns
+    -------
+    numbers, worth : arrays of shape (m, k)
+    """
+    n = objects.shape[0]
+    wide = min(n, k + SPARE)
+    numbers, products = best(asking, objects, wide)
+    numbers.sort(axis=1)
+    values = worth(np.arange(len(asking)), numbers)
+    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+    numbers, values = (np.take_along_axis(table, order, axis=1) for table in (numbers, values))
+    if wide < n:
+        reach = np.sqrt(row_products(asking, asking) * row_products(objects, objects).max())
+        doubt = 8.0 * (objects.shape[1] + 2) * np.finfo(np.float64).eps * reach
+        for row in np.flatnonzero(products[:, -1] >= products[:, k - 1] - doubt):
+            all_values = worth(np.array([row]), np.arange(n)[None])[0]
+            numbers[row] = np.argsort(-all_values, kind="stable")[:k]
+            values[row] = all_values[numbers[row]]
+    return numbers, values
 
 
 def _first(scores: np.ndarray, k: int) -> np.ndarray:
@@ -80,11 +119,12 @@ def _first(scores: np.ndarray, k: int) -> np.ndarray:
     return np.take_along_axis(places, order, axis=1)
 
 
-def without_self(numbers: np.ndarray) -> np.ndarray:
+def without_self(numbers: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Drop from each row the number of the row itself, or where it is not among them the last."""
     own = numbers == np.arange(len(numbers))[:, None]
     own[~own.any(axis=1), -1] = True
-    return numbers[~own].reshape(len(numbers), -1)
+    shape = len(numbers), numbers.shape[1] - 1
+    return numbers[~own].reshape(shape), values[~own].reshape(shape)
 
 
 class SearchIndex:
@@ -92,12 +132,12 @@ class SearchIndex:
 
     Parameters
     ----------
-    table : array of shape (n, d)
-        Features of the objects.
     vectors : array of shape (n, e)
-        What the search compares queries with.
+        The objects, as the model's queries are compared with them.
     metric : {"ip", "l2sq"}
         How: by inner product, as a bilinear similarity ranks, or by Euclidean distance.
+    basis : array
+        The matrix of the model, which the index is of no use to any other than.
 
     Attributes
     ----------
@@ -107,25 +147,30 @@ class SearchIndex:
 
     recall_: float
 
-    def __init__(self, table: Any, vectors: Any, metric: str) -> None:
-        if issparse(table):
+    def __init__(self, vectors: Any, metric: str, basis: np.ndarray) -> None:
+        if issparse(vectors):
             raise ValueError("an approximate search needs dense features; neighbors(queries, X) takes sparse ones")
         try:
             from usearch.index import Index
         except ImportError:
             raise ImportError('an approximate search needs usearch: pip install "nearer[search]"') from None
-        self.table = table
+        self.vectors, self.basis = vectors, basis
         self._index = Index(ndim=vectors.shape[1], metric=metric, dtype="f32", **GRAPH)  # type: ignore[arg-type]
         self._index.add(np.arange(len(vectors)), np.asarray(vectors, dtype=np.float32))
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.vectors)
 
     def __repr__(self) -> str:
         return f"SearchIndex({len(self)} objects, recall at {min(AT, len(self))}: {self.recall_:.3f})"
 
     def nearest(self, asking: np.ndarray, k: int) -> np.ndarray:
-        """Return about the k objects that are nearest to each vector that asks, best first."""
+        """Return about the k objects that are nearest to each vector that asks; -1 where it found fewer."""
         check_k(k, len(self))
         found = self._index.search(np.asarray(asking, dtype=np.float32), k)
-        return np.asarray(found.keys, dtype=np.intp).reshape(len(asking), -1)
+        keys = np.asarray(found.keys, dtype=np.intp).reshape(
+            len(asking), -1
+        )  # of a single one they are flat, and all
+        counts = np.asarray(getattr(found, "counts", keys.shape[1])).reshape(-1, 1)
+        keys = np.pad(keys, ((0, 0), (0, k - keys.shape[1])))
+        return np.where(np.arange(k) < counts, keys, -1)

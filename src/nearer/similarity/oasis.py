@@ -2,7 +2,7 @@
 
 Each triplet is met once, in order: W ← W + τ Xᵢ with τ = min(C, (1 - ⟨W, Xᵢ⟩)₊ / ‖Xᵢ‖²), the smallest change that
 meets it with a margin of one, capped. Among symmetric matrices the step goes along the symmetric part of Xᵢ. A
-positive semidefinite matrix is kept by projecting every so many steps, and at the end.
+positive semidefinite matrix is kept by projecting every so many steps; what is learned is projected at the end.
 """
 
 import numpy as np
@@ -16,8 +16,15 @@ FEWEST_BETWEEN = 64  # steps from one projection to the next, or as many as ther
 
 
 def oasis(
-    triplets: Triplets, matrix: np.ndarray, aggressiveness: float, watch: Watch, *, symmetric: bool, psd: bool
-) -> None:
+    triplets: Triplets,
+    matrix: np.ndarray,
+    aggressiveness: float,
+    watch: Watch,
+    *,
+    symmetric: bool,
+    psd: bool,
+    taken: int,
+) -> int:
     """Pass over the triplets in order, changing the matrix in place, until the watch has seen enough.
 
     Parameters
@@ -31,16 +38,26 @@ def oasis(
     watch : Watch
         Sees every pass.
     symmetric, psd : bool
-        What the matrix is kept as.
+        What the matrix is kept as; positive semidefinite to within what the steps since the last projection did.
+    taken : int
+        Steps that led to the matrix: projections come every so many steps, in one fit or several.
+
+    Returns
+    -------
+    int
+        Steps taken.
     """
     n = len(triplets)
     caps = aggressiveness * triplets.weights
     between = max(FEWEST_BETWEEN, len(matrix)) if psd else n
-    over = False
+    first, over = taken, False
     while not over:
-        met = 0.0
-        for start in range(0, n, between):
-            met += oasis_steps(triplets, matrix, np.arange(start, min(start + between, n)), caps, symmetric)
-            if psd:
+        met, done = 0.0, 0
+        while done < n:
+            stop = min(n, done + between - taken % between)
+            met += oasis_steps(triplets, matrix, np.arange(done, stop), caps, symmetric)
+            taken, done = taken + stop - done, stop
+            if psd and taken % between == 0:
                 matrix[:] = projected(matrix)
         over = watch.over(len(watch.history) + 1, met / n)
+    return taken - first

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer.comparisons.randomness import RandomState, generator
-from nearer.similarity.given import features, features_and_labels, one_of, weighty_triplets
+from nearer.similarity.given import MOST_TRIPLETS, features, features_and_labels, one_of, weighty_triplets
 from nearer.simulate import comparisons_from_labels
 
 SAMPLED = 100_000  # pairs that distances are estimated from
@@ -43,11 +43,11 @@ def given_pairs(
     if one_of(model, y=y, comparisons=comparisons) == "y":
         table, labels = features_and_labels(model, X, y, reset=reset)
         wanted = model.n_constraints
-        n = 20 * len(np.unique(labels)) ** 2 if wanted is None else wanted
+        n = min(20 * len(np.unique(labels)) ** 2, MOST_TRIPLETS) if wanted is None else wanted
         rows = comparisons_from_labels(labels, n, random).rows
     else:
-        given = weighty_triplets(X, comparisons)
         table = features(model, X, reset=reset)
+        given = weighty_triplets(X, comparisons)
         if given.weights is not None and np.ptp(given.weights) > 0:
             raise ValueError(
                 f"{type(model).__name__} takes comparisons of equal weight; these have weights of their own"
@@ -62,7 +62,7 @@ def _signed(pairs: Any, y: Any, n: int) -> Pairs:
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ValueError(f"pairs must be whole numbers, two a row; got shape {rows.shape} of {rows.dtype}")
     if signs.shape != (len(rows),) or not np.isin(signs, (-1, 1)).all():
-        raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got shape {signs.shape}")
+        raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got {y!r}")
     if len(rows) == 0:
         raise ValueError("there is nothing to learn from: no pairs")
     if rows.min() < 0 or rows.max() >= n:

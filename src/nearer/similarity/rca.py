@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons.randomness import own_random
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count
-from nearer.similarity.fitted import Mahalanobis, set_components
-from nearer.similarity.given import features, features_and_labels, one_of
+from nearer.similarity.given import features, features_and_labels, one_of, unchanged_on_failure
+from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.varying import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
@@ -99,18 +99,23 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         self
         """
         self._check_parameters()
-        if one_of(self, y=y, chunks=chunks) == "y":
-            table, labels = features_and_labels(self, X, y)
-            numbers = np.unique(labels, return_inverse=True)[1]
-            if self.n_chunks is not None:
-                numbers = drawn_chunks(numbers, self.n_chunks, self.chunk_size, own_random(self.random_state))
-        else:
-            table = features(self, X, reset=True)
-            numbers = _checked(chunks, len(table))
-        d = table.shape[1]
-        good = self.n_components is None or self.n_components <= d
-        check(self, "n_components", good, f"at most {d}, the columns of X")
-        set_components(self, whitening(table, numbers, self.n_components or d))
+        with unchanged_on_failure(self):
+            if one_of(self, y=y, chunks=chunks) == "y":
+                table, labels = features_and_labels(self, X, y)
+                found, numbers = np.unique(labels, return_inverse=True)
+                if found.dtype.kind == "i" and len(found) > 2 and (found == np.arange(-1, len(found) - 1)).all():
+                    warnings.warn(
+                        "y is taken as labels, one of them -1; chunks are given as chunks=", stacklevel=2
+                    )
+                if self.n_chunks is not None:
+                    numbers = drawn_chunks(numbers, self.n_chunks, self.chunk_size, own_random(self.random_state))
+            else:
+                table = features(self, X, reset=True)
+                numbers = _checked(chunks, len(table))
+            d = table.shape[1]
+            good = self.n_components is None or self.n_components <= d
+            check(self, "n_components", good, f"at most {d}, the columns of X")
+            set_components(self, whitening(table, numbers, self.n_components or d))
         return self
 
     def _check_parameters(self) -> None:

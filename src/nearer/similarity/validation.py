@@ -23,6 +23,7 @@ LADDER = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 MIDDLE = 1e-4  # where nothing can be judged
 FOLDS = 5
 FEW = 2_000  # objects, or 50,000 comparisons: up to here every fold takes its turn
+MOST_HELD_OUT = 2_000  # objects: each is a query among the others
 FEWEST_JUDGED, WORK = 10_000, 2e10  # wide tables are judged by as many triplets as this many entries of M allow
 RUNG_EPOCHS, RUNG_TOL = 30, 1e-2  # a rung is judged by ranks, which settle long before the objective
 
@@ -88,7 +89,7 @@ def _of_objects(
         members = np.flatnonzero(labels == label)
         fold[members] = (random.permutation(len(members)) + random.integers(FOLDS)) % FOLDS
     for number in range(FOLDS if len(labels) <= FEW else 1):
-        held_out = np.flatnonzero(fold == number)
+        held_out = random.permutation(np.flatnonzero(fold == number))[:MOST_HELD_OUT]
         rows = given.rows[(fold[given.rows] != number).all(axis=1)]
         asked = labels[held_out]
         if len(rows) == 0 or len(np.unique(asked)) in (0, 1, len(asked)):

@@ -18,18 +18,18 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
-from nearer.similarity.fitted import Mahalanobis, set_components
-from nearer.similarity.given import features_and_labels
+from nearer.similarity.given import features_and_labels, unchanged_on_failure
 from nearer.similarity.lmnn.descent import Watch, descend, step_covariance, unfolded
 from nearer.similarity.lmnn.problem import LargeMargin
 from nearer.similarity.lmnn.targets import target_neighbors
+from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.varying import varying_directions
 
 
 class LMNN(Mahalanobis, SavedModel, BaseEstimator):
     """A distance for nearest neighbours: those of a row's class drawn near, others pushed a margin further off.
 
-    Minimises ``(1 - regularization) * Σ d(i, j) + regularization * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
+    Minimises ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
     d(i, j) = ‖L(x_i - x_j)‖²: i any row, j its targets (the nearest of its class by plain distance), l any row of
     another class.
 
@@ -41,8 +41,7 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
         Rows of L, d at most; by default d. Fewer where X has fewer independent columns. The fit with fewer than
         those starts from a rough one with all, cut back to its best components.
     regularization : float, default=0.5
-        Share of the push, above 0 and below 1: μ of the paper. (metric-learn, whose name this is, gives this
-        share to the pull; at 0.5 they are the same.)
+        Share of the pull, above 0 and below 1: 1 - μ of the paper.
     max_iter : int, default=200
         Iterations of L-BFGS at most.
     tol : float, default=1e-5
@@ -129,33 +128,34 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
         """
         begun = time.perf_counter()
         self._check_parameters()
-        table, labels = features_and_labels(self, X, y)
-        d = table.shape[1]
-        good = self.n_components is None or self.n_components <= d
-        check(self, "n_components", good, f"at most {d}, the columns of X")
-        classes, numbers = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class, '{classes[0]}'; LMNN tells classes apart and needs two")
-        order = np.argsort(numbers, kind="stable")
-        rows, numbers = table[order] - table.mean(axis=0), numbers[order]
-        varying = varying_directions(rows)
-        rows = rows @ varying
-        targets = target_neighbors(rows, numbers, min(self.n_neighbors, int(np.bincount(numbers).max()) - 1))
-        steps = step_covariance(rows, targets)
-        unit = float(np.sqrt(np.trace(steps)))  # of distance
-        rows, steps = rows / unit, steps / unit**2
-        watch = Watch(self.max_iter, self.tol, lambda L: L @ varying.T / unit, self.callback, begun=begun)
-        n_components, share = min(self.n_components or d, rows.shape[1]), float(self.regularization)
-        first = np.eye(rows.shape[1])
-        if n_components < len(first):
-            first = unfolded(rows, numbers, targets, share, n_components)
-        problem = LargeMargin(rows, numbers, targets, share)
-        with progress(self.max_iter, "iteration", self.verbose) as watch.bar:
-            learned = descend(problem, first, steps, watch)
-        set_components(self, watch.as_given(learned))
-        self.history_ = watch.history
-        self.n_iter_ = len(watch.history) - 1
-        self.converged_ = watch.converged
+        with unchanged_on_failure(self):
+            table, labels = features_and_labels(self, X, y)
+            d = table.shape[1]
+            good = self.n_components is None or self.n_components <= d
+            check(self, "n_components", good, f"at most {d}, the columns of X")
+            classes, numbers = np.unique(labels, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(f"y has 1 class, '{classes[0]}'; LMNN tells classes apart and needs two")
+            order = np.argsort(numbers, kind="stable")
+            rows, numbers = table[order] - table.mean(axis=0), numbers[order]
+            varying = varying_directions(rows)
+            rows = rows @ varying
+            targets = target_neighbors(rows, numbers, min(self.n_neighbors, int(np.bincount(numbers).max()) - 1))
+            steps = step_covariance(rows, targets)
+            unit = float(np.sqrt(np.trace(steps)))  # of distance
+            rows, steps = rows / unit, steps / unit**2
+            watch = Watch(self.max_iter, self.tol, lambda L: L @ varying.T / unit, self.callback, begun=begun)
+            n_components, share = min(self.n_components or d, rows.shape[1]), 1.0 - float(self.regularization)
+            first = np.eye(rows.shape[1])
+            if n_components < len(first):
+                first = unfolded(rows, numbers, targets, share, n_components)
+            problem = LargeMargin(rows, numbers, targets, share)
+            with progress(self.max_iter, "iteration", self.verbose) as watch.bar:
+                learned = descend(problem, first, steps, watch)
+            set_components(self, watch.as_given(learned))
+            self.history_ = watch.history
+            self.n_iter_ = len(watch.history) - 1
+            self.converged_ = watch.converged
         if not (watch.converged or watch.stopped):
             warnings.warn(
                 f"the fit ended after {self.n_iter_} iterations, the last of which still lowered the objective to "
