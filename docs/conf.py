@@ -71,6 +71,6 @@ def _with_tables(app, docname, source):
 
 
 def _skipped(app, what, name, member, skip, options):
-    """Leave out what scikit-learn adds to every estimator: its routing, and the score of its regressors."""
-    theirs = name.endswith("_request") or name == "get_metadata_routing"
+    """Leave out what scikit-learn adds to every estimator: routing, output, the score of regressors."""
+    theirs = name.endswith("_request") or name in ("get_metadata_routing", "set_output", "get_feature_names_out")
     return True if theirs or (name == "score" and member.__module__.startswith("sklearn.")) else None

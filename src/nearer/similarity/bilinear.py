@@ -126,8 +126,8 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
 
     References
     ----------
-    "Stochastic dual coordinate ascent for relative similarity learning", 2015; Chechik et al., "Large scale online
-    learning of image similarity through ranking" (OASIS), 2010.
+    Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014; Chechik et al., "Large scale
+    online learning of image similarity through ranking" (OASIS), 2010.
 
     Examples
     --------
