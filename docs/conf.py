@@ -27,7 +27,7 @@ suppress_warnings = ["sphinx_gallery.space_in_filename"]  # blanks in the checko
 exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb"]
 
 autosummary_generate = True
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -71,6 +71,8 @@ def _with_tables(app, docname, source):
 
 
 def _skipped(app, what, name, member, skip, options):
-    """Leave out what scikit-learn adds to every estimator: routing, output, the score of regressors."""
-    theirs = name.endswith("_request") or name in ("get_metadata_routing", "set_output", "get_feature_names_out")
-    return True if theirs or (name == "score" and member.__module__.startswith("sklearn.")) else None
+    """Leave out what scikit-learn and Python add to every class: the page of a thing has what is of the house."""
+    if name in ("set_output", "get_feature_names_out"):
+        return True
+    home = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    return None if (getattr(home, "__module__", None) or "nearer").startswith("nearer") else True

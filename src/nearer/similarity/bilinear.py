@@ -100,7 +100,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     Attributes
     ----------
     matrix_ : array of shape (d, d)
-        M.
+        The matrix M.
     components_ : array of shape (n_components, d)
         L with LᵀL = M, with ``psd=True``.
     regularization_ : float or None
