@@ -101,7 +101,7 @@ def fit(
     triplets: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Bilinear: how many triplets to draw from labels.", show_default="ten an object, or so"
+            min=1, help="Bilinear: how many triplets to draw from labels.", show_default="twenty an object, or so"
         ),
     ] = None,
     psd: Annotated[

@@ -37,7 +37,7 @@ from nearer.similarity.triplets import Triplets
 from nearer.similarity.validation import chosen_regularization
 from nearer.simulate import comparisons_from_labels
 
-EPOCHS = {"sdca": 100, "oasis": 10}
+EPOCHS = {"sdca": 1000, "oasis": 10}
 MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
 SMALLEST = 1e-60  # four features of that size are still a number
 
@@ -73,12 +73,12 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     aggressiveness : float, default=0.1
         The largest coefficient of a step of OASIS, its C.
     n_triplets : int, optional
-        How many triplets to draw from labels. By default ten an object, 10,000 at least and 200,000 at most.
+        How many triplets to draw from labels. By default twenty an object, 10,000 at least and 200,000 at most.
     drawing : {"instances", "classes"}, default="instances"
         Whether triplets are drawn evenly over objects or over classes; see
         :func:`nearer.simulate.comparisons_from_labels`.
     max_epochs : int, optional
-        Passes over the triplets at most: by default 100 of SDCA, which draws n at random in each (with
+        Passes over the triplets at most: by default 1000 of SDCA, which draws n at random in each (with
         ``psd=True`` it takes iterations of L-BFGS instead), and 10 of OASIS, which takes them in their order.
     tol : float, default=1e-3
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
@@ -233,7 +233,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         Parameters
         ----------
         X, y, comparisons
-            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, ten an object by default.
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty an object by default.
 
         Returns
         -------

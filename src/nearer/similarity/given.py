@@ -11,7 +11,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_d
 from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
 
-FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 10
+FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
 
 
 @contextmanager
@@ -121,5 +121,5 @@ def weighty_triplets(X: Any, comparisons: Any) -> Comparisons:
 
 
 def enough_triplets(n_objects: int, fewest: int) -> int:
-    """Return how many triplets to draw where nobody says: ten an object, within bounds."""
+    """Return how many triplets to draw where nobody says: twenty an object, within bounds."""
     return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))

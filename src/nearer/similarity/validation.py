@@ -19,7 +19,7 @@ from nearer.similarity.sdca import Found, Watch
 from nearer.similarity.triplets import Triplets
 
 # In units of the mean squared norm of a triplet's matrix, so that the units of the features do not matter.
-LADDER = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+LADDER = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
 MIDDLE = 1e-4  # where nothing can be judged
 FOLDS = 5
 FEW = 2_000  # objects, or 50,000 comparisons: up to here every fold takes its turn
