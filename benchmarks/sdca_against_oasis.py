@@ -16,8 +16,8 @@ mistake. SDCA minimises the squared hinge, OASIS steps by the hinge: both are gi
 objective. mAP is that of the test rows, each as a query against the others; that of SDCA also for the paper's
 output, the mean over the second half of the steps. Seconds are those of the steps alone.
 
-The default similarity draws twenty triplets an object, 10,000 at least. ITML passes over its 200,000 pairs ten times
-at most. `figures`, `choices` or `table` as an argument measures one of the three.
+The default similarity draws twenty triplets an object, 10,000 at least. ITML passes over its 200,000 pairs ten
+times at most. `figures`, `choices` or `table` as an argument measures one of the three.
 """
 
 import os

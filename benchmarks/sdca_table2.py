@@ -9,8 +9,8 @@ inner 80 % is seen. Then it learns from the whole training part.
 Not as there: svmguide4 is had in part (300 of its 612 rows, with ten features where the paper says six), and
 segment has 2,310 rows (the paper says 1,937), 224 of them repeated. Repeated rows of segment and letter may fall
 on both sides of a split. The paper does not say what ITML and LEGO were given. Here they get the triplets, each as
-one pair alike and one not. RCA, LMNN and the default similarity get the labels; the last then draws ten triplets
-an object, 10,000 at least.
+one pair alike and one not. RCA, LMNN and the default similarity get the labels; the last then draws twenty
+triplets an object, 10,000 at least.
 
 A second record is about M ⪰ 0, which the paper asks for and its algorithm does not keep: the objective P of SDCA's
 matrix, of its projection, and of the best positive semidefinite matrix.

@@ -1,6 +1,6 @@
 """The constrained problem (4) of the SDCA paper: the best positive semidefinite matrix, through a dual of its own.
 
-Algorithm 1 does not keep M ⪰ 0, and projecting its result is wrong: on real data it is worse than M = 0. The
+Algorithm 1 does not keep M ⪰ 0, and projecting its result is wrong: it can be worse than M = 0. The
 Lagrangian of the constrained problem gives M(α) = Π₊(½(V + Vᵀ)), V = Σ pᵢ αᵢ Xᵢ / λ, and the dual D(α) = Σ pᵢ (αᵢ
 - αᵢ²/4) - λ/2 ‖M(α)‖² over α ≥ 0. It is smooth, with slopes pᵢ(1 - αᵢ/2 - sᵢ), so L-BFGS with bounds maximises it.
 A projection is orthogonal to what it took away, so that λ‖M(α)‖² = Σ pᵢ αᵢ sᵢ holds as before, and the gap is the
