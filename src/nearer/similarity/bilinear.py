@@ -124,10 +124,8 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     -----
     A step on sparse rows costs the number of entries of x times that of x⁺ and x⁻; M itself is dense.
 
-    References
-    ----------
-    Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014; Chechik et al., "Large scale
-    online learning of image similarity through ranking" (OASIS), 2010.
+    References ---------- Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014;
+    Chechik et al., "Large scale online learning of image similarity through ranking" (OASIS), 2010.
 
     Examples
     --------
@@ -233,7 +231,8 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         Parameters
         ----------
         X, y, comparisons
-            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty an object by default.
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty an object by
+            default.
 
         Returns
         -------

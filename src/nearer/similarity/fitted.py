@@ -154,7 +154,7 @@ class ComparesFeatures:
     def _nearest(self, asking: np.ndarray, found: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest by an exact search, and their values."""
 
-        def worth(queries: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        def worth(queries: slice, numbers: np.ndarray) -> np.ndarray:
             return self._alike * self._values(asking[queries], found, numbers)
 
         numbers, values = settled(*self._ranking(asking, found), k, worth)

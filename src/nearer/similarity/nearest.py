@@ -68,20 +68,20 @@ def best(asking: np.ndarray, objects: Any, k: int) -> tuple[np.ndarray, np.ndarr
 
 
 def settled(
-    asking: np.ndarray, objects: Any, k: int, worth: Callable[[Any, np.ndarray], np.ndarray]
+    asking: np.ndarray, objects: Any, k: int, worth: Callable[[slice, np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return for each query the k objects that are worth most, of equal ones the first, and their worth.
 
     Inner products find the candidates, some more than k. Where rounding could have kept another out, and only
-    there, all objects are asked for their worth.
+    there, all objects are asked that might be as good as the last.
 
     Parameters
     ----------
     asking, objects, k
         As for :func:`best`.
     worth : callable
-        ``worth(queries, numbers)`` returns what objects are worth to queries, pair by pair: an array of the shape
-        of numbers, a row for each of the queries.
+        ``worth(queries, numbers)`` returns what objects are worth to a slice of the queries, pair by pair: an
+        array of the shape of numbers, a row for each of the queries.
 
     Returns
     -------
@@ -91,16 +91,17 @@ def settled(
     wide = min(n, k + SPARE)
     numbers, products = best(asking, objects, wide)
     numbers.sort(axis=1)
-    values = worth(np.arange(len(asking)), numbers)
+    values = worth(slice(None), numbers)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     numbers, values = (np.take_along_axis(table, order, axis=1) for table in (numbers, values))
     if wide < n:
         reach = np.sqrt(row_products(asking, asking) * row_products(objects, objects).max())
         doubt = 8.0 * (objects.shape[1] + 2) * np.finfo(np.float64).eps * reach
         for row in np.flatnonzero(products[:, -1] >= products[:, k - 1] - doubt):
-            all_values = worth(np.array([row]), np.arange(n)[None])[0]
-            numbers[row] = np.argsort(-all_values, kind="stable")[:k]
-            values[row] = all_values[numbers[row]]
+            able = np.flatnonzero(objects @ asking[row] >= products[row, k - 1] - doubt[row])
+            worths = worth(slice(row, row + 1), able[None])[0]
+            order = np.argsort(-worths, kind="stable")[:k]
+            numbers[row], values[row] = able[order], worths[order]
     return numbers, values
 
 
