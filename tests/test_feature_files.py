@@ -228,3 +228,10 @@ def test_other_files_are_refused(tmp_path, file):
         read_features(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="cannot be read as arrays"):
         read_features(file("x", "shoes.npz"))
+
+
+def test_a_column_of_names_may_be_ignored(file):
+    path = file("name,a,kind\nx,1,p\nx,2,q\n")
+    table = read_features(path, labels="kind", ignored=["name"])
+    assert table.names is None
+    assert table.columns == ("a",)

@@ -252,3 +252,13 @@ def checks():
 @pytest.mark.parametrize(("estimator", "check"), list(checks()), ids=name_of)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_a_refused_fit_leaves_the_map_as_it_was():
+    random = np.random.default_rng(0)
+    X, points = random.normal(size=(20, 3)), random.normal(size=(20, 2))
+    model = FeatureMap().fit(X, points)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="10"):
+        model.fit(X[:, :2], points[:10])
+    np.testing.assert_array_equal(model.predict(X), before)

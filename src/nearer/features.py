@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.comparisons.rows import blocks
 from nearer.models import SavedModel
-from nearer.parameters import check, is_number
+from nearer.parameters import check, is_number, unchanged_on_failure
 
 KERNELS = ("rbf", "linear")
 LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001, from the smoothest map down
@@ -117,15 +117,16 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        X, points = _known(X, y)
-        self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
-        self.X_fit_ = X - self.feature_mean_
-        self.gamma_ = self._width()
-        kernel = self._kernel(self.X_fit_)
-        self.alpha_ = float(chosen_alpha(kernel, points) if isinstance(self.alpha, str) else self.alpha)
-        ridge = KernelRidge(alpha=self.alpha_, kernel="precomputed")
-        self.dual_coef_ = np.ascontiguousarray(ridge.fit(kernel, points - self.intercept_).dual_coef_)
+        with unchanged_on_failure(self):
+            X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+            X, points = _known(X, y)
+            self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
+            self.X_fit_ = X - self.feature_mean_
+            self.gamma_ = self._width()
+            kernel = self._kernel(self.X_fit_)
+            self.alpha_ = float(chosen_alpha(kernel, points) if isinstance(self.alpha, str) else self.alpha)
+            ridge = KernelRidge(alpha=self.alpha_, kernel="precomputed")
+            self.dual_coef_ = np.ascontiguousarray(ridge.fit(kernel, points - self.intercept_).dual_coef_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,6 +1,8 @@
-"""Constructor parameters of the learners, checked: what may be given, and a sentence when it is not."""
+"""Parameters and state of the learners: what may be given, a sentence when it is not, and nothing half learned."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,3 +31,15 @@ def check(model: Any, name: str, good: bool, wanted: str) -> None:
     """Raise a ValueError that names a parameter of a model that cannot be, what it may be, and what it is."""
     if not good:
         raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")
+
+
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """Leave a model as it was when learning is refused or interrupted: what it had learned before, or nothing."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise

@@ -282,6 +282,7 @@ def test_in_pipelines_and_searches(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, y)
+    assert retrieval_map_scorer(search, X, y) == retrieval_map_scorer(search.best_estimator_, X, y)
     found = search.cv_results_["mean_test_score"]
     assert search.best_score_ == found.max()
     assert found[0] != found[1]
@@ -434,6 +435,54 @@ def test_an_index_that_finds_too_few_is_helped_out(data):
     numbers, values = model.neighbors(X[:3], model.index(X), 1500)
     assert all(len(set(row)) == 1500 for row in numbers.tolist())
     np.testing.assert_allclose(values[:, 0], model.similarity(X[:3], X).max(axis=1))
+
+
+def test_an_index_keeps_its_own_objects_and_order(data):
+    needs("usearch")
+    X, y = data
+    model = BilinearSimilarity("oasis", n_triplets=300, random_state=0).fit(X, y)
+    given = X.copy()
+    index = model.index(given)
+    before = model.neighbors(X[:5], index, 4)
+    given[:] = 0.0
+    after = model.neighbors(X[:5], index, 4)
+    np.testing.assert_array_equal(after[0], before[0])
+    np.testing.assert_array_equal(after[1], before[1])
+    assert (np.diff(after[1], axis=1) <= 0).all()
+
+
+def test_another_solver_goes_on_from_what_was_fitted(data):
+    X, y = data
+    model = BilinearSimilarity(**FAST, random_state=0).fit(X, y)
+    start = model.matrix_.copy()
+    model.set_params(solver="oasis", aggressiveness=1e-9).partial_fit(X, y)
+    np.testing.assert_allclose(model.matrix_, start, atol=1e-4)
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(X[:, :3], y)
+
+
+def test_names_that_no_comparison_uses_are_not_asked_for(data):
+    needs("pandas")
+    import pandas as pd
+
+    X, y = data
+    names = [f"object {i:03}" for i in range(len(X))]
+    named = Comparisons(comparisons_from_labels(y, 300, 3).rows, n_objects=len(X), names=names)
+    some = named[(named.rows < 100).all(axis=1)]
+    frame = pd.DataFrame(X, index=names).iloc[:100]
+    frame.columns = list("abcd")
+    assert len(some) > 10
+    BilinearSimilarity(regularization=0.01, random_state=0).fit(frame, comparisons=some)
+
+
+def test_pairs_need_no_names(data, recwarn):
+    needs("pandas")
+    import pandas as pd
+
+    X, y = data
+    model = BilinearSimilarity(**FAST, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    model.pair_score(np.stack([X[:3], X[3:6]], axis=1))
+    assert not [warning for warning in recwarn if "feature names" in str(warning.message)]
 
 
 def test_recall_does_not_mind_ties():

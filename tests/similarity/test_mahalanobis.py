@@ -176,6 +176,30 @@ def test_constant_columns_do_no_harm(model):
     assert agree > 0.95
 
 
+def test_far_from_the_origin_an_index_finds_as_much():
+    needs("usearch")
+    X = np.random.default_rng(0).normal(size=(2000, 8))
+    model = Euclidean().fit(X)
+    assert model.index(X + 1e6).recall_ > model.index(X).recall_ - 0.01
+
+
+def test_a_file_that_does_not_fit_together_is_refused(tmp_path):
+    X, y = labelled()
+    model = LEGO(random_state=0).fit(X, y)
+    model.components_ = model.components_[:, :3]
+    model.save(tmp_path / "m.nearer")
+    with pytest.raises(ValueError, match=r"the components of 4 features have shape \(4, 3\)"):
+        load_model(tmp_path / "m.nearer")
+
+
+def test_a_refused_baseline_is_as_it_was():
+    X, _ = labelled()
+    model = Euclidean().fit(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((3, 2), np.nan))
+    assert model.transform(X).shape == X.shape
+
+
 def test_an_index_of_a_distance_finds_nearly_all():
     needs("usearch")
     random = np.random.default_rng(0)

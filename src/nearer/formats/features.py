@@ -129,7 +129,8 @@ def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTab
         name_cells: dict[str, None] = {}
         for table in tables(path, CHUNK_ROWS):
             headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
-            if names is None and NAMES in headers and labels != NAMES and NAMES not in (columns or ()):
+            taken = (labels, *(columns or ()), *ignored)
+            if names is None and NAMES in headers and NAMES not in taken:
                 names = NAMES
             beside = {column for column in (labels, names, *ignored) if column is not None}
             _check_there(path, beside, headers)

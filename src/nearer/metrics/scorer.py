@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from nearer.comparisons.rows import blocks
 from nearer.metrics.standings import as_scores, averaged, label_numbers, mean, measured
 
+NARROW = 64  # columns up to which distances pair by pair are as quick as products
 BLOCK = 1 << 21  # scores asked for together: a model may have work to do for all objects each time
 
 
@@ -65,12 +66,16 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the model at the end of a pipeline, and X as it gets there."""
-    while hasattr(estimator, "steps"):
-        if len(estimator.steps) > 1:
-            X = estimator[:-1].transform(X)
-        estimator = estimator.steps[-1][1]
-    return estimator, X
+    """Return the model at the end of a pipeline, or that a search found best, and X as it gets there."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):
+            if len(estimator.steps) > 1:
+                X = estimator[:-1].transform(X)
+            estimator = estimator.steps[-1][1]
+        else:
+            return estimator, X
 
 
 def _scores_of(estimator: Any, X: Any) -> Callable[[slice], Any]:
@@ -91,13 +96,17 @@ def _scores_of(estimator: Any, X: Any) -> Callable[[slice], Any]:
 
 
 def _by_distance(points: Any) -> Callable[[slice], NDArray[Any]]:
-    """Minus squared distances; of sparse points but for the query's squared length, which alters no ranking."""
+    """Minus squared distances; of sparse or wide points but for a query's own square, which alters no ranking."""
     if issparse(points):
         points = points.tocsr()
         squares = np.asarray(points.multiply(points).sum(axis=1)).ravel()
-        return lambda queries: 2.0 * _dense(points[queries] @ points.T) - squares
-    points = np.asarray(points, dtype=np.float64)
-    return lambda queries: -cdist(points[queries], points, "sqeuclidean")
+    else:
+        points = np.asarray(points, dtype=np.float64)
+        if points.shape[1] <= NARROW:
+            return lambda queries: -cdist(points[queries], points, "sqeuclidean")
+        points = points - points.mean(axis=0)  # small numbers: the difference below cancels less
+        squares = np.einsum("nd,nd->n", points, points)
+    return lambda queries: 2.0 * _dense(points[queries] @ points.T) - squares
 
 
 def _dense(table: Any) -> NDArray[Any]:

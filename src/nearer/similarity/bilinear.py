@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from nearer.comparisons import Comparisons
 from nearer.comparisons.randomness import continued_random, own_random
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number
+from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.cone import constrained, factor_of, projected
 from nearer.similarity.form import BilinearForm
@@ -27,7 +27,6 @@ from nearer.similarity.given import (
     features,
     features_and_labels,
     one_of,
-    unchanged_on_failure,
     weighty_triplets,
 )
 from nearer.similarity.mahalanobis import set_components
@@ -124,7 +123,9 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     -----
     A step on sparse rows costs the number of entries of x times that of x⁺ and x⁻; M itself is dense.
 
-    References ---------- Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014;
+    References
+    ----------
+    Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014;
     Chechik et al., "Large scale online learning of image similarity through ranking" (OASIS), 2010.
 
     Examples
@@ -240,12 +241,13 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_failure(self):
-            first = not hasattr(self, "running_matrix_")
-            taken = 0 if first else self.n_steps_
+            first = not hasattr(self, "matrix_")
+            taken = getattr(self, "n_steps_", 0)
             table, _, given = self._given(
                 X, y, comparisons, continued_random(self.random_state, taken), reset=first
             )
-            start = np.eye(table.shape[1]) if first else self.running_matrix_.copy()
+            # A model that another solver fitted is learned on from as it is.
+            start = np.eye(table.shape[1]) if first else getattr(self, "running_matrix_", self.matrix_).copy()
             if self.symmetric or self.psd:
                 start = 0.5 * (start + start.T)
             self._oasis(start, taken, table, given, Watch(1, self.tol, self.callback))

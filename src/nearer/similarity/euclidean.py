@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.models import SavedModel
+from nearer.parameters import unchanged_on_failure
 from nearer.similarity.given import features
 from nearer.similarity.mahalanobis import Mahalanobis
 
@@ -47,7 +48,8 @@ class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
         -------
         self
         """
-        self.components_ = np.eye(features(self, X, reset=True).shape[1])
+        with unchanged_on_failure(self):
+            self.components_ = np.eye(features(self, X, reset=True).shape[1])
         return self
 
     def __sklearn_tags__(self) -> Any:

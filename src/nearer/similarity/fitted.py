@@ -5,6 +5,7 @@ turn the rows of a table into vectors, those that ask and those that are found (
 compare one with the other. A search ranks by inner products; what it finds is then compared pair by pair.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,9 @@ class ComparesFeatures:
                     f"pairs must have shape (n, 2, features), or be a tuple of two tables; got shape {pairs.shape}"
                 )
             pairs = pairs[:, 0], pairs[:, 1]
-        first, second = (self._table(part) for part in pairs)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # pairs cannot have any
+            first, second = (self._table(part) for part in pairs)
         if first.shape[0] != second.shape[0]:
             raise ValueError(f"pairs are of {first.shape[0]} and {second.shape[0]} rows: as many are wanted")
         return self._value(self._asking(first), self._found(second))
@@ -138,7 +141,8 @@ class ComparesFeatures:
 
         Notes
         -----
-        The search is exact, block by block: the table of all similarities is never in memory.
+        The search is exact, to the rounding of a single value, and goes block by block: the table of all
+        similarities is never in memory.
         """
         if isinstance(X, SearchIndex):
             if queries is None:
@@ -162,13 +166,16 @@ class ComparesFeatures:
 
     def _found_by(self, index: SearchIndex, asking: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return about the nearest; where the index finds fewer than k, exactly the nearest."""
-        if not np.array_equal(index.basis, self._basis):
+        if index.metric != self._index_metric or not np.array_equal(index.basis, self._basis):
             raise ValueError("this index was made by another model, or before this one learned on: make it anew")
         numbers = index.nearest(asking, k)
         short = (numbers < 0).any(axis=1)
         if short.any():
             numbers[short] = self._nearest(asking[short], index.vectors, k)[0]
-        return numbers, self._values(asking, index.vectors, numbers)
+        numbers.sort(axis=1)
+        values = self._values(asking, index.vectors, numbers)
+        order = np.argsort(-self._alike * values, axis=1, kind="stable")
+        return np.take_along_axis(numbers, order, axis=1), np.take_along_axis(values, order, axis=1)
 
     def _values(self, asking: np.ndarray, found: Any, numbers: np.ndarray) -> np.ndarray:
         """Return the value of each vector that asks and the objects numbered for it, pair by pair."""
@@ -196,10 +203,10 @@ class ComparesFeatures:
         """
         table = self._table(X)
         made = SearchIndex(self._found(table), self._index_metric, self._basis)
-        sample = table[generator(random_state).permutation(len(made))[:SAMPLE]]
-        true, found = (
-            self._alike * self.neighbors(sample, among, min(AT, len(made)))[1] for among in (table, made)
-        )
+        sample = self._asking(table[generator(random_state).permutation(len(made))[:SAMPLE]])
+        k = min(AT, len(made))
+        true = self._alike * self._nearest(sample, made.vectors, k)[1]
+        found = self._alike * self._found_by(made, sample, k)[1]
         worst = true[:, -1:]  # an object as good as the last is one of the nearest, whichever of them it is
         made.recall_ = float(np.mean(found >= worst - 1e-9 * np.abs(worst)))
         return made

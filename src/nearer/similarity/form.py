@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.similarity.fitted import ComparesFeatures
@@ -80,7 +81,8 @@ class BilinearForm(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, Transforme
         array of shape (n, n_components)
         """
         table = self._table(X)
-        check_is_fitted(self, "components_")
+        if not hasattr(self, "components_"):
+            raise NotFittedError("this similarity was fitted with psd=False and is no projection: fit it again")
         return np.asarray(table @ self.components_.T)
 
     def fit_transform(self, X: Any, y: Any = None, *, comparisons: Any = None) -> np.ndarray:

@@ -1,7 +1,5 @@
 """What a learner of features was given: a table, and class labels or comparisons that say what is alike in it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,18 +10,6 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
-
-
-@contextmanager
-def unchanged_on_failure(model: Any) -> Iterator[None]:
-    """Leave a model as it was when learning is refused or interrupted: what it had learned before, or nothing."""
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
 
 
 def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False) -> Any:
@@ -94,10 +80,10 @@ def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
         if len(place) < len(index):
             twice = next(name for number, name in enumerate(index) if place[name] != number)
             raise ValueError(f"the index of X has {twice!r} more than once: it is not known which row is meant")
-        unknown = [name for name in given.names if name not in place]
+        unknown = [given.names[number] for number in np.unique(given.rows) if given.names[number] not in place]
         if unknown:
-            raise ValueError(f"comparisons name {unknown[0]!r}, which is not in the index of X")
-        numbers = np.array([place[name] for name in given.names], dtype=np.int32)
+            raise ValueError(f"comparisons are about {unknown[0]!r}, which is not in the index of X")
+        numbers = np.array([place.get(name, -1) for name in given.names], dtype=np.int32)
         given = Comparisons(numbers[given.rows], n_objects=n, weights=given.weights, answers=given.answers)
     elif given.names is not None:
         raise ValueError(

@@ -15,10 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.comparisons.randomness import own_random
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number
+from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.cone import factor_of
-from nearer.similarity.given import unchanged_on_failure
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled
@@ -32,7 +31,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
     Parameters
     ----------
     gamma : float, default=0.1
-        How much the constraints weigh against the prior; infinity would make them hard.
+        How much the constraints weigh against the prior: the larger, the harder they are.
     max_iter : int, default=1000
         Passes over the constraints at most.
     tol : float, default=1e-3
@@ -164,7 +163,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         good = self.n_constraints is None or is_count(self.n_constraints)
         check(self, "n_constraints", good, "None or a positive integer")
         if self.bounds is not None:
-            two = isinstance(self.bounds, list | tuple) and len(self.bounds) == 2
+            two = isinstance(self.bounds, list | tuple | np.ndarray) and len(self.bounds) == 2
             good = two and all(is_number(bound) for bound in self.bounds) and 0 < self.bounds[0] <= self.bounds[1]
             check(self, "bounds", good, "None or two numbers > 0, the smaller first")
 

@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator
 
 from nearer.comparisons.randomness import continued_random
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number
+from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.similarity.cone import factor_of
-from nearer.similarity.given import unchanged_on_failure
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.pairs import given_pairs, squared_distance_sample
 from nearer.similarity.triplets import compiled

@@ -24,6 +24,12 @@ class Mahalanobis(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self, "components_")
         return self.components_
 
+    def _loaded(self) -> None:
+        """Refuse what does not fit together."""
+        d = getattr(self, "n_features_in_", None)
+        if self._basis.ndim != 2 or self._basis.shape[1] != d:
+            raise ValueError(f"the components of {d} features have shape {self._basis.shape}")
+
     @property
     def mahalanobis_matrix_(self) -> np.ndarray:
         """The matrix M = LᵀL of the distance √((x - x')ᵀM(x - x'))."""

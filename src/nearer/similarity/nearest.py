@@ -155,9 +155,11 @@ class SearchIndex:
             from usearch.index import Index
         except ImportError:
             raise ImportError('an approximate search needs usearch: pip install "nearer[search]"') from None
-        self.vectors, self.basis = vectors, basis
+        self.vectors, self.metric, self.basis = np.array(vectors), metric, basis
+        # Single precision is for small numbers, and distances do not mind where the middle is.
+        self._middle = vectors.mean(axis=0) if metric == "l2sq" else 0.0
         self._index = Index(ndim=vectors.shape[1], metric=metric, dtype="f32", **GRAPH)  # type: ignore[arg-type]
-        self._index.add(np.arange(len(vectors)), np.asarray(vectors, dtype=np.float32))
+        self._index.add(np.arange(len(vectors)), (self.vectors - self._middle).astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -168,7 +170,7 @@ class SearchIndex:
     def nearest(self, asking: np.ndarray, k: int) -> np.ndarray:
         """Return about the k objects that are nearest to each vector that asks; -1 where it found fewer."""
         check_k(k, len(self))
-        found = self._index.search(np.asarray(asking, dtype=np.float32), k)
+        found = self._index.search((asking - self._middle).astype(np.float32), k)
         keys = np.asarray(found.keys, dtype=np.intp).reshape(
             len(asking), -1
         )  # of a single one they are flat, and all

@@ -62,7 +62,8 @@ def _signed(pairs: Any, y: Any, n: int) -> Pairs:
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ValueError(f"pairs must be whole numbers, two a row; got shape {rows.shape} of {rows.dtype}")
     if signs.shape != (len(rows),) or not np.isin(signs, (-1, 1)).all():
-        raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got {y!r}")
+        got = f"{signs.size} values, among them {signs.ravel()[0]!r}" if signs.size else "none"
+        raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got {got}")
     if len(rows) == 0:
         raise ValueError("there is nothing to learn from: no pairs")
     if rows.min() < 0 or rows.max() >= n:

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 
 from nearer.comparisons.randomness import own_random
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count
-from nearer.similarity.given import features, features_and_labels, one_of, unchanged_on_failure
+from nearer.parameters import check, is_count, unchanged_on_failure
+from nearer.similarity.given import features, features_and_labels, one_of
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.varying import varying_directions
 

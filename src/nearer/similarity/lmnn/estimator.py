@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number
+from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.given import features_and_labels, unchanged_on_failure
+from nearer.similarity.given import features_and_labels
 from nearer.similarity.lmnn.descent import Watch, descend, step_covariance, unfolded
 from nearer.similarity.lmnn.problem import LargeMargin
 from nearer.similarity.lmnn.targets import target_neighbors
