@@ -36,7 +36,13 @@ for name, scored in (("plain distance", plain), ("learned", model)):
 # The first few found are right by any measure; what is learned is to go on finding. Beside it the distances of the house,
 # each with its defaults: LMNN cares for the nearest few, as a kNN classifier does, the others for the whole class.
 
-learners = {"BilinearSimilarity": model, "LEGO": LEGO(random_state=0), "RCA": RCA(), "LMNN": LMNN(), "plain": plain}
+learners = {
+    "BilinearSimilarity": model,
+    "LEGO": LEGO(random_state=0),
+    "RCA": RCA(),
+    "LMNN": LMNN(),
+    "plain": plain,
+}
 depths = [1, 2, 5, 10, 20, 30, 40, 50, 53]  # a query has 53 others of its digit, or nearly
 figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for name, learner in learners.items():
