@@ -2,8 +2,8 @@
 Find digits that look alike
 ===========================
 
-Handwritten digits as 64 grey values each. Plain distance finds images with ink in the same places; a similarity that
-was learned from labels finds the same digit, also in handwriting that it has not seen.
+Handwritten digits as 64 grey values each. Plain distance finds images with ink in the same places; a similarity
+that was learned from labels finds the same digit, also in handwriting that it has not seen.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,9 @@ for name, scored in (("plain distance", plain), ("learned", model)):
     print(f"mean average precision, {name}: {retrieval_map_scorer(scored, test, y_test):.3f}")
 
 # %%
-# The first few found are right by any measure; what is learned is to go on finding. Beside it the distances of the house,
-# each with its defaults: LMNN cares for the nearest few, as a kNN classifier does, the others for the whole class.
+# The first few found are right by any measure; what is learned is to go on finding. Beside it the distances of the
+# house, each with its defaults: LMNN cares for the nearest few, as a kNN classifier does, the others for the whole
+# class.
 
 learners = {
     "BilinearSimilarity": model,
