@@ -44,7 +44,10 @@ def best(asking: np.ndarray, objects: Any, k: int) -> tuple[np.ndarray, np.ndarr
 
     Returns
     -------
-    numbers, scores : arrays of shape (m, k)
+    numbers : array of shape (m, k)
+        Row numbers of the objects.
+    scores : array of shape (m, k)
+        Their products.
 
     Examples
     --------
@@ -85,7 +88,10 @@ def settled(
 
     Returns
     -------
-    numbers, worth : arrays of shape (m, k)
+    numbers : array of shape (m, k)
+        Row numbers of the objects.
+    worth : array of shape (m, k)
+        What they are worth.
     """
     n = objects.shape[0]
     wide = min(n, k + SPARE)
