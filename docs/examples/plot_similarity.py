@@ -33,9 +33,8 @@ for name, scored in (("plain distance", plain), ("learned", model)):
     print(f"mean average precision, {name}: {retrieval_map_scorer(scored, test, y_test):.3f}")
 
 # %%
-# The first few found are right by any measure; what is learned is to go on finding. Beside it the distances of the
-# house, each with its defaults: LMNN cares for the nearest few, as a kNN classifier does, the others for the whole
-# class.
+# Distances are ahead for the first few that are found; what the bilinear similarity has learned is to go on finding.
+# Each learner has its defaults. LMNN cares for the nearest few, as a kNN classifier does.
 
 learners = {
     "BilinearSimilarity": model,
