@@ -111,9 +111,10 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         start; of OASIS it is the mean hinge loss met on the way, and gap is None.
     n_iter_ : int
         Epochs taken.
-    running_matrix_, n_steps_ : array of shape (d, d), int
-        Of OASIS: the matrix that learns on, to which ``matrix_`` is the nearest one with ``psd=True``, and the
-        steps that it has taken.
+    n_steps_ : int
+        Steps of OASIS so far.
+    running_matrix_ : array of shape (d, d)
+        Of OASIS with ``psd=True``: what learns on, between projections; ``matrix_`` is its projection.
     converged_ : bool
         Whether the gap ended the fit.
     n_features_in_ : int
@@ -301,7 +302,9 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         symmetric = self.symmetric or self.psd
         steps = oasis(triplets, matrix, self.aggressiveness, watch, symmetric=symmetric, psd=self.psd, taken=taken)
         self._learned(projected(matrix) if self.psd else matrix, watch)
-        self.running_matrix_, self.n_steps_ = matrix, taken + steps
+        if self.psd:
+            self.running_matrix_ = matrix
+        self.n_steps_ = taken + steps
         self.regularization_ = self.gap_ = None
 
     def _learned(self, matrix: np.ndarray, watch: Watch) -> None:
