@@ -519,3 +519,11 @@ def test_drawing_over_classes_hears_small_ones():
     assert np.bincount(y[other[y[other[:, 0]] == 2, 2]], minlength=3)[:2].min() > 400
     by_object = np.bincount(y[comparisons_from_labels(y, 3000, 0).rows[:, 0]])
     assert by_object[0] < 100
+
+
+def test_verbose_shows_the_choice_and_the_fit(data, capsys):
+    X, y = data
+    BilinearSimilarity(n_triplets=300, random_state=0, verbose=True).fit(X, y)
+    shown = capsys.readouterr().err
+    assert "regularizations" in shown
+    assert "epoch" in shown

@@ -94,7 +94,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     callback : callable, optional
         Called with each record of ``history_``; True stops the fit.
     verbose : bool, default=False
-        Show a progress bar.
+        Show progress bars: of the choice of λ, and of the fit.
 
     Attributes
     ----------
@@ -212,11 +212,11 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
             table, labels, given = self._given(X, y, comparisons, random, reset=True)
             epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
             watch = Watch(epochs, self.tol, self.callback)
-            with progress(epochs, "epoch", self.verbose) as watch.bar:
-                if self.solver == "oasis":
+            if self.solver == "oasis":
+                with progress(epochs, "epoch", self.verbose) as watch.bar:
                     self._oasis(np.eye(table.shape[1]), 0, table, given, watch)
-                else:
-                    self._sdca(table, labels, given, watch, random)
+            else:
+                self._sdca(table, labels, given, watch, random)
         if self.solver == "sdca" and not (watch.converged or watch.stopped):
             warnings.warn(
                 f"the fit ended after {self.n_iter_} epochs with a duality gap of {watch.history[-1]['gap']:.2g}; "
@@ -291,8 +291,9 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
 
         ridge = self.regularization
         if isinstance(ridge, str):
-            ridge = chosen_regularization(table, labels, given, solve, random)
-        found = solve(Triplets(table, given.rows, given.weights), float(ridge), self.output, watch)
+            ridge = chosen_regularization(table, labels, given, solve, random, self.verbose)
+        with progress(watch.max_epochs, "epoch", self.verbose) as watch.bar:
+            found = solve(Triplets(table, given.rows, given.weights), float(ridge), self.output, watch)
         self._learned(found.matrix, watch)
         self.regularization_, self.gap_ = float(ridge), found.gap
 

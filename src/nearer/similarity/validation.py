@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from nearer.comparisons import Comparisons
 from nearer.folds import sampled
 from nearer.metrics import mean_average_precision
+from nearer.progress import progress
 from nearer.similarity.sdca import Found, Watch
 from nearer.similarity.triplets import Triplets
 
@@ -32,7 +33,12 @@ Judge = Callable[[np.ndarray], float]
 
 
 def chosen_regularization(
-    table: Any, labels: np.ndarray | None, given: Comparisons, solve: Solve, random: np.random.Generator
+    table: Any,
+    labels: np.ndarray | None,
+    given: Comparisons,
+    solve: Solve,
+    random: np.random.Generator,
+    verbose: bool = False,
 ) -> float:
     """Return the λ that predicts what was held out best.
 
@@ -48,6 +54,12 @@ def chosen_regularization(
         ``solve(triplets, regularization, output, watch, start)`` returns what it found.
     random : numpy.random.Generator
         Draws the folds.
+    verbose : bool, default=False
+        Show a progress bar over the ladder.
+
+    Returns
+    -------
+    float
     """
     given = sampled(given, _affordable(table), random)
     whole = Triplets(table, given.rows, given.weights)
@@ -61,15 +73,18 @@ def chosen_regularization(
         return MIDDLE * unit
     starts: list[Any] = [None] * len(folds)
     judged: list[float] = []
-    for rung in LADDER:
-        goodness = []
-        for number, (triplets, judge) in enumerate(folds):
-            found = solve(triplets, rung * unit, "last", Watch(RUNG_EPOCHS, RUNG_TOL), starts[number])
-            starts[number] = found.alpha
-            goodness.append(judge(found.matrix))
-        judged.append(float(np.mean(goodness)))
-        if len(judged) > 2 and max(judged[-2:]) <= max(judged[:-2]):
-            break
+    with progress(len(LADDER), "regularizations", verbose) as bar:
+        for rung in LADDER:
+            goodness = []
+            for number, (triplets, judge) in enumerate(folds):
+                found = solve(triplets, rung * unit, "last", Watch(RUNG_EPOCHS, RUNG_TOL), starts[number])
+                starts[number] = found.alpha
+                goodness.append(judge(found.matrix))
+            judged.append(float(np.mean(goodness)))
+            if bar is not None:
+                bar.update(1)
+            if len(judged) > 2 and max(judged[-2:]) <= max(judged[:-2]):
+                break
     return LADDER[int(np.argmax(judged))] * unit
 
 
