@@ -37,12 +37,7 @@ def sdca_dense(
             part += matrix[r, k] * z[k]
         score += X[a, r] * part
     for t in range(picks.size):
-        old = alpha[i]
-        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
-        sums[i] += old * (now + t + 1 - stood[i])
-        stood[i] = now + t + 1
-        alpha[i] = old + step
-        change = step * weight[i]
+        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
         i = picks[min(t + 1, picks.size - 1)]
         a_next, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
         for k in range(d):
@@ -97,12 +92,17 @@ def sdca_block(
         for s in range(t):
             score += changes[s] * products[t, s]
         i = picks[t]
-        old = alpha[i]
-        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
-        sums[i] += old * (now + t + 1 - stood[i])
-        stood[i] = now + t + 1
-        alpha[i] = old + step
-        changes[t] = step * weight[i]
+        changes[t] = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
+
+
+def _ascended(i: int, score: float, now: int, curvature: Any, alpha: Any, sums: Any, stood: Any) -> float:
+    """Take the closed-form step of dual variable i, note how long its old value stood, and return the step."""
+    old = alpha[i]
+    step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
+    sums[i] += old * (now - stood[i])
+    stood[i] = now
+    alpha[i] = old + step
+    return step
 
 
 def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
@@ -137,13 +137,9 @@ def sdca_sparse(
         i = picks[t]
         size = _difference(table, rows[i, 1], rows[i, 2], room)
         score = _score(table, rows[i, 0], matrix, room, size)
-        old = alpha[i]
-        step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
-        sums[i] += old * (now + t + 1 - stood[i])
-        stood[i] = now + t + 1
-        alpha[i] = old + step
-        if step != 0.0:
-            _add(table, rows[i, 0], step * weight[i], matrix, room, size)
+        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
+        if change != 0.0:
+            _add(table, rows[i, 0], change, matrix, room, size)
 
 
 def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> float:
