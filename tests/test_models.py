@@ -340,6 +340,17 @@ def test_members_that_are_not_listed_and_attributes_that_are_not_declared_are_le
     assert callable(model.fit)
 
 
+def test_a_directory_that_points_before_the_file_is_damage(path):
+    Learner(loss=TSTE(alpha=1.0), init=np.eye(2)).fit().save(path)
+    content = bytearray(path.read_bytes())
+    end = content.rindex(b"PK\x05\x06")
+    place = int.from_bytes(content[end + 16 : end + 20], "little")
+    content[end + 16 : end + 20] = (place + 100).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged"):
+        load_model(path)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_that_names_it(path, data):

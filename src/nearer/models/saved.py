@@ -200,7 +200,7 @@ def _member(file: zipfile.ZipFile, member: str) -> bytes:
         raise _Unreadable(f"is not as nearer writes it: {member} is compressed")
     try:
         return file.read(info)
-    except (ValueError, struct.error) as error:
+    except (ValueError, struct.error, OSError) as error:  # OSError: a place before the beginning of the file
         raise _Unreadable(f"is damaged: {member} cannot be read ({error})") from error
 
 
