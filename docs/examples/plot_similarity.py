@@ -33,8 +33,8 @@ for name, scored in (("plain distance", plain), ("learned", model)):
     print(f"mean average precision, {name}: {retrieval_map_scorer(scored, test, y_test):.3f}")
 
 # %%
-# Distances are ahead for the first few that are found; what the bilinear similarity has learned is to go on finding.
-# Each learner has its defaults. LMNN cares for the nearest few, as a kNN classifier does.
+# Distances are ahead for the first few that are found; what the bilinear similarity has learned is to go on
+# finding. Each learner has its defaults. LMNN cares for the nearest few, as a kNN classifier does.
 
 learners = {
     "BilinearSimilarity": model,
