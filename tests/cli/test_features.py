@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from extras import installed
+from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
 from nearer.cli.features import Labelled
 from nearer.cli.learners import LEARNERS
@@ -183,8 +183,7 @@ def test_arrays_and_sparse_features(here, refused, shoes, tmp_path):
 
 
 def test_parquet_as_well(here, shoes, tmp_path):
-    if not installed("pyarrow"):
-        pytest.skip("pyarrow is not installed")
+    needs("pyarrow")
     import pyarrow
     import pyarrow.parquet
 
