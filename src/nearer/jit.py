@@ -106,11 +106,26 @@ def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
     with _lock:
         if name not in _bound:
             words = {word: _closed(method, parameters) for word, (method, parameters) in parts.items()}
-            copy = _copied(loop, {**words, **constants}, name)
+            copy = _copied(loop, {**words, **constants}, name, {})
             compiled = numba.njit(nogil=True, **OPTIONS)(copy)
             compiled._cache = _LoopCache(copy)
             _bound[name] = _explaining(compiled, loss)
         return _bound[name]
+
+
+def called(helper: Callable) -> Callable:
+    """Mark a helper of loops as one to be called: it is long, and a copy in every place takes long to compile.
+
+    Examples
+    --------
+    >>> @called
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(2)
+    4
+    """
+    helper._called = True  # type: ignore[attr-defined]
+    return helper
 
 
 def _explaining(compiled: Any, loss: Any) -> Callable:
@@ -148,7 +163,7 @@ def _parts_of(loss: Any) -> dict[str, tuple[Callable, tuple | None]]:
 
 def _closed(method: Callable, parameters: tuple | None) -> Any:
     """Compile a method with its parameters as constants."""
-    compiled = numba.njit(**OPTIONS)(_copied(method, {}, method.__name__))
+    compiled = numba.njit(**OPTIONS)(_copied(method, {}, method.__name__, {}))
     if parameters is None:
         return compiled
     if not parameters:
@@ -156,8 +171,10 @@ def _closed(method: Callable, parameters: tuple | None) -> Any:
     return numba.njit(**OPTIONS)(lambda near, far: compiled(parameters, near, far))
 
 
-def _copied(function: Callable, words: dict[str, Any], name: str, callers: tuple = ()) -> FunctionType:
-    """Copy a function under a name, the words bound and every plain helper it calls compiled."""
+def _copied(
+    function: Callable, words: dict[str, Any], name: str, helpers: dict[FunctionType, Any], callers: tuple = ()
+) -> FunctionType:
+    """Copy a function under a name, the words bound and every plain helper it calls compiled, once each."""
     plain = _plain(function)
     if plain in callers:
         raise ValueError(f"{plain.__name__} calls itself, which cannot be compiled into a loop")
@@ -165,8 +182,11 @@ def _copied(function: Callable, words: dict[str, Any], name: str, callers: tuple
     def bound(value: Any) -> Any:
         if not isinstance(value, FunctionType) or value is ops.where:
             return value
-        helper = _copied(value, words, value.__name__, (*callers, plain))
-        return numba.njit(inline="always", **OPTIONS)(helper)
+        if value not in helpers:
+            helper = _copied(value, words, value.__name__, helpers, (*callers, plain))
+            inline: Any = "never" if hasattr(value, "_called") else "always"
+            helpers[value] = numba.njit(inline=inline, **OPTIONS)(helper)
+        return helpers[value]
 
     scope = {**plain.__globals__, **words}
     scope.update((n, bound(v)) for n, v in _reached(plain).items() if n not in words and n in scope)

@@ -1,0 +1,6 @@
+"""Matrices of fixed rank that learn step by step, and the steps that learners of them share."""
+
+from nearer.lowrank.factors import CONDITION, Factor, FixedRank, FixedRankPSD, Room
+from nearer.lowrank.rows import Rows, StepRoom
+
+__all__ = ["CONDITION", "Factor", "FixedRank", "FixedRankPSD", "Room", "Rows", "StepRoom"]

@@ -1,0 +1,363 @@
+"""Matrices of fixed rank that learn step by step: ABᵀ and YYᵀ, kept as factors, never as matrices.
+
+The steps are those of Shalit, Weinshall and Chechik, "Online learning in the embedded manifold of low-rank
+matrices" (LORETA, 2012): a gradient step, then a retraction of second order onto the manifold of matrices of that
+rank. The paper keeps pseudo-inverses, which costs (n + m)k numbers a step whatever the gradient; here a step costs
+what the entries of its gradient and k² cost, and gives the same iterates. How: :mod:`nearer.lowrank.loops`.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csc_array, issparse
+
+from nearer.jit import bind
+from nearer.lowrank import loops
+
+CONDITION = 1e3  # of the turn: beyond it, three digits of sixteen could be lost
+FEWEST_STEPS = 10_000  # from one fold to the next, where the condition does not ask for one
+
+
+class Factor(NamedTuple):
+    """A tall matrix A = table · turn of full column rank, as the loops take it.
+
+    Attributes
+    ----------
+    table : array of shape (n, k)
+        Changed row by row.
+    turn, unturn : arrays of shape (k, k)
+        R, which takes up what changes all rows at once, and its inverse.
+    inverse : array of shape (k, k)
+        (AᵀA)⁻¹.
+    """
+
+    table: np.ndarray
+    turn: np.ndarray
+    unturn: np.ndarray
+    inverse: np.ndarray
+
+    @classmethod
+    def of(cls, A: np.ndarray) -> Self:
+        """Return a factor of a copy of a matrix; ValueError where its columns do not have full rank."""
+        k = A.shape[1]
+        made = cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.empty((k, k)))
+        made.renew()
+        return made
+
+    def fold(self) -> None:
+        """Multiply the turn into the table, in place, and find the inverse anew."""
+        self.table[:] = self.table @ self.turn
+        self.turn[:] = self.unturn[:] = np.eye(len(self.turn))
+        self.renew()
+
+    def renew(self) -> None:
+        """Find (AᵀA)⁻¹ from the table alone."""
+        gram = self.table.T @ self.table
+        try:
+            scale = 1.0 / np.sqrt(np.diagonal(gram))
+            found = cho_solve(cho_factor(gram * scale * scale[:, None]), np.eye(len(gram)))
+        except (np.linalg.LinAlgError, ValueError):
+            found = np.full_like(gram, np.nan)
+        if not np.isfinite(found).all():
+            raise ValueError(
+                f"a factor of shape {self.table.shape} has not the rank {len(gram)}: its columns depend on each "
+                "other. A smaller rank or smaller steps help"
+            )
+        self.inverse[:] = found * scale * scale[:, None]
+
+    @property
+    def whole(self) -> np.ndarray:
+        """The matrix A itself, a new array."""
+        return self.table @ self.turn
+
+
+class Columns(NamedTuple):
+    """The columns of a gradient's factor, each by its entries that are not zero."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, G: Any, n: int) -> Self:
+        """Return the columns of an array of shape (n,) or (n, r), or of a sparse one of shape (n, r)."""
+        if not issparse(G):
+            G = np.asarray(G, dtype=np.float64)
+            G = G[:, None] if G.ndim == 1 else G
+        if G.ndim != 2 or G.shape[0] != n:
+            raise ValueError(f"a gradient of {n} rows is wanted; got one of shape {G.shape}")
+        if issparse(G):
+            G = csc_array(G, dtype=np.float64)
+            G.sum_duplicates()
+            return cls(G.data, G.indices.astype(np.int32), G.indptr.astype(np.int64))
+        r = G.shape[1]
+        columns = np.tile(np.arange(n, dtype=np.int32), r)
+        return cls(np.ascontiguousarray(G.T).ravel(), columns, np.arange(r + 1, dtype=np.int64) * n)
+
+
+class Room(NamedTuple):
+    """Room for the small matrices of a step of r columns at rank k."""
+
+    E: np.ndarray
+    U: np.ndarray
+    CV: np.ndarray
+    VR: np.ndarray
+    TVR: np.ndarray
+    OTVR: np.ndarray
+    change: np.ndarray
+    W: np.ndarray
+    B: np.ndarray
+    S: np.ndarray
+    middle: np.ndarray
+    crossed: np.ndarray
+    small: np.ndarray
+    T: np.ndarray
+    omega: np.ndarray
+    theta: np.ndarray
+    by: np.ndarray
+    vector: np.ndarray
+
+    @classmethod
+    def of(cls, r: int, k: int) -> Self:
+        """Return room for gradients of r columns."""
+        wide = [np.empty((r, k)) for _ in range(7)]
+        middle = [np.empty((2 * r, 2 * r)) for _ in range(3)]
+        small = [np.empty((r, r)) for _ in range(5)]
+        return cls._make([*wide, np.empty((2 * r, k)), *middle, *small, np.empty(r), np.empty(k)])
+
+
+class _Learning:
+    """What matrices of fixed rank have in common: factors that are folded when it is time."""
+
+    factors: tuple[Factor, ...]
+
+    def __init__(self, *matrices: Any) -> None:
+        checked = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
+        for matrix in checked:
+            if matrix.ndim != 2 or not 0 < matrix.shape[1] <= matrix.shape[0]:
+                raise ValueError(
+                    f"a factor must have shape (n, rank) with rank at most n; got shape {matrix.shape}"
+                )
+            if not np.isfinite(matrix).all():
+                raise ValueError("a factor must hold finite numbers")
+        if len({matrix.shape[1] for matrix in checked}) > 1:
+            shapes = " and ".join(str(matrix.shape) for matrix in checked)
+            raise ValueError(f"factors must have as many columns; got shapes {shapes}")
+        self.factors = tuple(Factor.of(matrix) for matrix in checked)
+        self.n_folds = 0
+        self._since = 0
+        # To fold costs n k² numbers: every n steps that is k² a step, as the step itself.
+        self._between = max(FEWEST_STEPS, *(len(factor.table) for factor in self.factors))
+
+    @property
+    def rank(self) -> int:
+        """The rank."""
+        return len(self.factors[0].turn)
+
+    def fold(self) -> None:
+        """Multiply the turns into the tables and find the inverses anew, against rounding."""
+        for factor in self.factors:
+            factor.fold()
+        self.n_folds += 1
+        self._since = 0
+
+    def run(self, count: int, steps: Callable[[int, int], int]) -> None:
+        """Take so many steps by a loop, folding when it is time.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        steps : callable
+            ``steps(start, stop)`` takes steps from start on and returns where it ended: at stop, or earlier where
+            a turn's squared condition went beyond ``CONDITION ** 2``.
+        """
+        done = 0
+        while done < count:
+            stop = min(count, done + self._between - self._since)
+            reached = steps(done, stop)
+            self._since += reached - done
+            if reached < stop or self._since >= self._between:
+                self.fold()
+            done = reached
+
+    def _settle(self, bound: float) -> None:
+        self._since += 1
+        if bound > CONDITION**2 or self._since >= self._between:
+            self.fold()
+
+    def _put(self, tables: list[np.ndarray]) -> None:
+        """Take up factors that were computed outright."""
+        for factor, table in zip(self.factors, tables, strict=True):
+            factor.table[:] = table
+            factor.turn[:] = np.eye(self.rank)
+        self.fold()
+
+
+class FixedRank(_Learning):
+    """A matrix W = ABᵀ of fixed rank that takes gradient steps along the manifold of such matrices.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, k) and (m, k)
+        Factors of full column rank; copied.
+
+    Attributes
+    ----------
+    A, B : arrays
+        The factors as they are now.
+    n_folds : int
+        How often the small turns were multiplied into the tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer.lowrank import FixedRank
+    >>> random = np.random.default_rng(0)
+    >>> target = random.normal(size=(8, 2)) @ random.normal(size=(2, 6))
+    >>> model = FixedRank(random.normal(size=(8, 2)), random.normal(size=(6, 2)))
+    >>> for _ in range(2000):
+    ...     x = random.normal(size=6)
+    ...     error = target @ x - model.A @ (model.B.T @ x)
+    ...     model.step(0.05 * error, x)
+    >>> bool(np.abs(model.A @ model.B.T - target).max() < 1e-8)
+    True
+    """
+
+    def __init__(self, A: Any, B: Any) -> None:
+        super().__init__(A, B)
+
+    @property
+    def A(self) -> np.ndarray:
+        """The left factor."""
+        return self.factors[0].whole
+
+    @property
+    def B(self) -> np.ndarray:
+        """The right factor."""
+        return self.factors[1].whole
+
+    def step(self, left: Any, right: Any) -> None:
+        """Step along left · rightᵀ, which is minus the step size times the gradient (Algorithms 3 and 4).
+
+        Parameters
+        ----------
+        left, right : arrays or sparse arrays of shape (n, r) and (m, r), or vectors
+            Factors of what is to be added; of sparse ones only the entries cost anything.
+        """
+        first, second = (
+            Columns.of(G, len(factor.table)) for G, factor in zip((left, right), self.factors, strict=True)
+        )
+        r = len(first.starts) - 1
+        if len(second.starts) - 1 != r:
+            raise ValueError(
+                f"the gradient's factors have {r} and {len(second.starts) - 1} columns: as many are wanted"
+            )
+        squares = np.stack([_squares(left), _squares(right)])
+        before = [[small.copy() for small in factor[1:]] for factor in self.factors]
+        rooms = Room.of(r, self.rank), Room.of(r, self.rank)
+        bound = compiled("general_step")(*self.factors, first, second, squares, *rooms)
+        if bound == 0.0:  # the guard: the printed step, densely
+            for factor, smalls in zip(self.factors, before, strict=True):
+                for small, old in zip(factor[1:], smalls, strict=True):
+                    small[:] = old
+            self._put(_outright(self.A, self.B, _dense(left), _dense(right)))
+        else:
+            self._settle(bound)
+
+
+class FixedRankPSD(_Learning):
+    """A positive semidefinite matrix W = YYᵀ of fixed rank that takes gradient steps along their manifold.
+
+    Parameters
+    ----------
+    Y : array of shape (n, k)
+        A factor of full column rank; copied.
+
+    Attributes
+    ----------
+    Y : array
+        The factor as it is now.
+    n_folds : int
+        How often the small turn was multiplied into the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearer.lowrank import FixedRankPSD
+    >>> model = FixedRankPSD(np.eye(4, 2))
+    >>> model.step(np.eye(4)[:, [0, 3]], [[0.0, 0.5], [0.5, 0.0]])  # more of the product of columns 0 and 3
+    >>> (model.Y @ model.Y.T).round(2).tolist()[0]
+    [1.0, 0.0, 0.0, 0.5]
+    """
+
+    def __init__(self, Y: Any) -> None:
+        super().__init__(Y)
+
+    @property
+    def Y(self) -> np.ndarray:
+        """The factor."""
+        return self.factors[0].whole
+
+    def step(self, P: Any, D: Any) -> None:
+        """Step along P D Pᵀ, which is minus the step size times the gradient (Algorithm 5, for any rank).
+
+        Parameters
+        ----------
+        P : array or sparse array of shape (n, r)
+            Of a sparse one only the entries cost anything.
+        D : array of shape (r, r)
+            Only its symmetric part counts.
+        """
+        given = Columns.of(P, len(self.factors[0].table))
+        r = len(given.starts) - 1
+        D = np.asarray(D, dtype=np.float64)
+        if D.shape != (r, r):
+            raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
+        D = 0.5 * (D + D.T)
+        before = [small.copy() for small in self.factors[0][1:]]
+        bound = compiled("psd_step")(self.factors[0], given, D, _squares(P), Room.of(r, self.rank))
+        if bound == 0.0:
+            for small, old in zip(self.factors[0][1:], before, strict=True):
+                small[:] = old
+            self._put([_outright_psd(self.Y, _dense(P), D)])
+        else:
+            self._settle(bound)
+
+
+def _outright(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> list[np.ndarray]:
+    """Return both factors after the step of Algorithm 3."""
+    a, b = np.linalg.pinv(A) @ G1, np.linalg.pinv(B) @ G2
+    Q, one = b.T @ a, np.eye(a.shape[1])
+    left = A @ a @ (0.375 * Q - 0.5 * one) + G1 @ (one - 0.5 * Q)
+    right = B @ b @ (0.375 * Q.T - 0.5 * one) + G2 @ (one - 0.5 * Q.T)
+    return [A + left @ b.T, B + right @ a.T]
+
+
+def _outright_psd(Y: np.ndarray, P: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """Return the factor after the step of Algorithm 5."""
+    H = np.linalg.pinv(Y) @ P
+    twice = D @ (H.T @ H) @ D
+    return Y + (Y @ H @ (0.375 * twice - 0.5 * D) + P @ (D - 0.5 * twice)) @ H.T
+
+
+def _dense(G: Any) -> np.ndarray:
+    dense = G.toarray() if issparse(G) else np.asarray(G, dtype=np.float64)
+    return dense[:, None] if dense.ndim == 1 else dense
+
+
+def _squares(G: Any) -> np.ndarray:
+    """Return GᵀG."""
+    if issparse(G):
+        return np.asarray((G.T @ G).toarray(), dtype=np.float64)
+    G = _dense(G)
+    return G.T @ G
+
+
+@cache
+def compiled(name: str) -> Any:
+    """Return a loop of this room, compiled."""
+    return bind(getattr(loops, name))
