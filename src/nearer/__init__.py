@@ -15,8 +15,11 @@ _HOME = {
     "Comparisons": "nearer.comparisons",
     "FeatureMap": "nearer.features",
     "ITML": "nearer.similarity",
+    "InformationGain": "nearer.features",
     "LEGO": "nearer.similarity",
     "LMNN": "nearer.similarity",
+    "LabelRanker": "nearer.ranking",
+    "LowRankSimilarity": "nearer.similarity",
     "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
     "RCA": "nearer.similarity",
@@ -35,6 +38,9 @@ __all__ = [
     "ComparisonKernel",
     "Comparisons",
     "FeatureMap",
+    "InformationGain",
+    "LabelRanker",
+    "LowRankSimilarity",
     "OnlineKernel",
     "OrdinalEmbedding",
     "__version__",
@@ -47,11 +53,12 @@ __all__ = [
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.embedding import OrdinalEmbedding
-    from nearer.features import FeatureMap
+    from nearer.features import FeatureMap, InformationGain
     from nearer.formats import read, scan, write
     from nearer.kernel import ComparisonKernel, OnlineKernel
     from nearer.models import load_model
-    from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity
+    from nearer.ranking import LabelRanker
+    from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, LowRankSimilarity
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, Euclidean
+from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, Euclidean, LowRankSimilarity
 
 ESTIMATORS = [
     BilinearSimilarity(n_triplets=500),
@@ -15,6 +15,14 @@ ESTIMATORS = [
     LMNN(),
     RCA(),
     Euclidean(),
+    LowRankSimilarity(rank=1, n_steps=500),
+    LowRankSimilarity(rank=1, n_steps=500, psd=False),
+    LowRankSimilarity(rank=1, n_steps=500, loss="ste"),
+    LowRankSimilarity(rank=1, n_steps=500, init="gaussian", early_stopping=True, validation_fraction=0.5),
+    LowRankSimilarity(rank=1, n_steps=500, init="zero", sampling="random"),
+    LowRankSimilarity(rank=1, solver="gd", n_steps=500),
+    LowRankSimilarity(rank=1, solver="pa", n_steps=500, init="identity"),
+    LowRankSimilarity(rank=1, solver="loreta-identify", n_steps=500),
 ]
 
 

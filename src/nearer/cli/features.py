@@ -4,6 +4,7 @@ A model of features does not hold its objects. They come from a file, when it is
 The headers of the features are kept with the model, so that another file may have its columns in another order.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +13,7 @@ import typer
 
 from nearer.cli.given import Facts, TooFewError, satisfied, share_of, split_answers
 from nearer.cli.saying import aside, count, some
+from nearer.cli.texts import COLUMN, Texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,9 +33,10 @@ MOST_JUDGED = 10_000  # objects are held out at most: each is compared with ever
 
 @dataclass(frozen=True)
 class Labelled:
-    """Features of objects, and the class of each."""
+    """Features of objects, and the class of each; the texts that they are of, where they are."""
 
     table: "FeatureTable"
+    texts: Texts | None = None
 
     @property
     def labels(self) -> "np.ndarray":
@@ -44,7 +47,7 @@ class Labelled:
 
     def about(self) -> Facts:
         """Say what there is."""
-        return [*_about(self.table), ("classes", f"{len(set(self.labels.tolist())):,}")]
+        return [*_about(self.table, self.texts), ("classes", f"{len(set(self.labels.tolist())):,}")]
 
     def split(self, share: float, seed: int) -> tuple[Self, Self]:
         """Keep back a share of the objects of each class: two at least, as they are to find each other."""
@@ -62,7 +65,10 @@ class Labelled:
         place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         held_out = np.zeros(len(order), dtype=bool)
         held_out[order] = place < np.repeat(kept_back, sizes)
-        return self._part(~held_out), self._part(held_out)
+        if self.texts is None:
+            return self._part(~held_out), self._part(held_out)
+        train, test = self.texts.split(held_out)
+        return type(self)(train.features(), train), type(self)(test.features(), test)
 
     def _part(self, chosen: "np.ndarray") -> Self:
         return type(self)(replace(self.table, X=self.table.X[chosen], labels=self.labels[chosen], names=None))
@@ -91,21 +97,22 @@ class Labelled:
 
     def save(self, model: Any, path: Path) -> None:
         """Write a model that was fitted on it."""
-        _save(model, self.table, path)
+        _save(model, self.table, self.texts, path)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Features of objects, and answers about them by row number."""
+    """Features of objects, and answers about them by row number; the texts that they are of, where they are."""
 
     table: "FeatureTable"
     answers: "Comparisons"
+    texts: Texts | None = None
 
     def about(self) -> Facts:
         """Say what there is."""
         about = self.answers.report()
         return [
-            *_about(self.table),
+            *_about(self.table, self.texts),
             ("answers", f"{about.answers:,}"),
             ("rows", f"{about.rows:,}"),
             ("contradictions", f"{about.contradictions:,}"),
@@ -139,36 +146,71 @@ class Compared:
 
     def save(self, model: Any, path: Path) -> None:
         """Write a model that was fitted on it."""
-        _save(model, self.table, path)
+        _save(model, self.table, self.texts, path)
 
 
-def read_given(
-    paths: list[Path],
-    labels: str | None,
-    comparisons: Path | None,
-    names: str | None,
-    ignored: list[str],
-    model: Any,
-) -> Labelled | Compared:
-    """Read what a model of features is to learn from: a table, and labels in it or answers about it."""
+def read_given(paths: list[Path], options: Mapping[str, Any], model: Any, n_terms: int) -> Labelled | Compared:
+    """Read what a model of features is to learn from: a table, and labels in it or answers about it.
+
+    Parameters
+    ----------
+    paths : list of Path
+        The table, alone.
+    options : mapping of str to object
+        Those of `nearer fit`, of which labels, comparisons, names, ignore and text matter here.
+    model : estimator
+        What is to be fitted.
+    n_terms : int
+        How many terms of texts to keep.
+    """
     from nearer import read
-    from nearer.formats import read_features
+    from nearer.formats import read_features, read_texts
 
     if len(paths) > 1:
         raise ValueError(f"one table of features is wanted; got {count(len(paths), 'file')}: {some(paths)}")
-    table = read_features(paths[0], labels=labels, names=names, ignored=ignored)
+    beside = {"labels": options["labels"], "names": options["names"]}
+    if options["text"] is None:
+        texts, table = None, read_features(paths[0], **beside, ignored=options["ignore"] or [])
+    else:
+        texts = Texts.learned(read_texts(paths[0], options["text"], **beside), n_terms)
+        table = texts.features()
     _check_kind(model, table)
+    comparisons = options["comparisons"]
     if comparisons is None:
-        return Labelled(table)
+        return Labelled(table, texts)
     numbers, answers = rows_of(table, read(comparisons), comparisons)
     unknown = strangers(answers, numbers)
     if unknown:
         raise ValueError(f"{comparisons} is about objects that {table.path} does not have: {unknown}")
-    return Compared(table, by_row(answers, numbers, len(table)))
+    return Compared(table, by_row(answers, numbers, len(table)), texts)
 
 
-def features_for(model: Any, path: Path, names: str | None) -> "FeatureTable":
-    """Read the features that a model was fitted with, in its order, whatever the order in the file."""
+def features_for(model: Any, before: Any, path: Path, names: str | None) -> "FeatureTable":
+    """Read the features that a model was fitted with, in its order, whatever the order in the file.
+
+    Parameters
+    ----------
+    model : estimator
+        What compares features.
+    before : Pipeline or None
+        What its features come from; None: from the file as they are.
+    path : Path
+        The table.
+    names : str or None
+        Its column of names.
+    """
+    from nearer.formats import FeatureTable, read_texts
+
+    if before is None:
+        return _numbers_for(model, path, names)
+    if hasattr(before[0], "terms_"):
+        texts = read_texts(path, before[0].column_ or COLUMN, names=names)
+        return FeatureTable(path, before.transform(texts.texts), names=texts.names)
+    table = _numbers_for(before[0], path, names)
+    return replace(table, X=before.transform(table.X))
+
+
+def _numbers_for(model: Any, path: Path, names: str | None) -> "FeatureTable":
     from nearer.formats import read_features
 
     # Taken from the model: scikit-learn would warn that an array has no headers, and they are matched here.
@@ -227,10 +269,12 @@ def strangers(answers: "Comparisons", numbers: "np.ndarray") -> str:
     return some(unknown if answers.names is None else [answers.names[number] for number in unknown])
 
 
-def _about(table: "FeatureTable") -> Facts:
+def _about(table: "FeatureTable", texts: Texts | None) -> Facts:
     import numpy as np
     from scipy.sparse import issparse
 
+    if texts is not None:
+        return texts.about()
     said = [("objects", f"{len(table):,}"), ("features", f"{table.n_features:,}")]
     if not issparse(table.X):
         spread = np.ptp(table.X, axis=0)
@@ -253,9 +297,12 @@ def _check_kind(model: Any, table: "FeatureTable") -> None:
         raise ValueError(f"{table.path} holds sparse features; {type(model).__name__} takes dense ones only")
 
 
-def _save(model: Any, table: "FeatureTable", path: Path) -> None:
+def _save(model: Any, table: "FeatureTable", texts: Texts | None, path: Path) -> None:
     import numpy as np
 
+    if texts is not None:
+        texts.save(model, path)
+        return
     if table.columns is not None:
         model.feature_names_in_ = np.array(table.columns, dtype=object)
     model.save(path)

@@ -21,6 +21,7 @@ from nearer.files import check_writable
     "nearer fit answers.csv --model kernel -o kernel.nearer",
     "nearer fit shoes.csv --model bilinear --labels kind -o shoes.nearer",
     "nearer fit shoes.csv --model itml --comparisons answers.csv -o shoes.nearer",
+    "nearer fit docs.parquet --text text --labels group --model low-rank --rank 30",
 )
 def fit(
     files: Annotated[
@@ -28,17 +29,27 @@ def fit(
         typer.Argument(
             metavar="FILE",
             help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
-            "put together. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy.",
+            "put together. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
+            "texts: .csv, .tsv, .jsonl, .parquet.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The model file to write. By default it is called as the first FILE, in this folder, where it "
+            "must not be yet.",
+            show_default="FILE.nearer",
+        ),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(
             metavar="|".join(LEARNERS),
             help="What is learned. From answers: a map of few dimensions, or a kernel of as many as it takes. "
-            "From features: a bilinear similarity, or a distance by LEGO, ITML, RCA or LMNN.",
+            "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
         ),
     ] = "map",
     labels: Annotated[
@@ -52,6 +63,22 @@ def fit(
             help="Features: a file of answers about the objects, instead of labels; by name, or by row number "
             "from 0. Not for rca and lmnn.",
             show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Bilinear and low-rank: the column that holds texts, whose terms are the features.",
+            show_default=False,
+        ),
+    ] = None,
+    terms: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Texts: how many terms to keep, those that tell most about the class.",
+            show_default="2,000; low-rank: 20,000",
         ),
     ] = None,
     names: Annotated[
@@ -71,18 +98,23 @@ def fit(
     dims: Annotated[
         int | None, typer.Option(help="Dimensions of a map, or of rca and lmnn.", show_default="2; others: all")
     ] = None,
+    rank: Annotated[
+        int | None, typer.Option(min=1, help="Low-rank: the rank of the similarity.", show_default="30")
+    ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="How badly an answer is met: tste, ste, ckl, gnmds or soe; for a kernel gnmds, ste or ckl.",
-            show_default="tste; kernel: gnmds",
+            help="How badly an answer is met: tste, ste, ckl, gnmds or soe; for a kernel gnmds, ste or ckl. With "
+            "one of them, low-rank learns a distance.",
+            show_default="tste; kernel: gnmds; low-rank: none",
         ),
     ] = None,
     solver: Annotated[
         str | None,
         typer.Option(
-            help="How a map is found: svrg-sbb, svrg, sgd, batch or lbfgs; a bilinear similarity: sdca or oasis.",
-            show_default="svrg-sbb; bilinear: sdca",
+            help="How a map is found: svrg-sbb, svrg, sgd, batch or lbfgs; a bilinear similarity: sdca or oasis; "
+            "one of low rank: loreta, gd, pa or loreta-identify.",
+            show_default="svrg-sbb; bilinear: sdca; low-rank: loreta",
         ),
     ] = None,
     regularization: Annotated[
@@ -98,6 +130,13 @@ def fit(
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the answers at most.", show_default="300 for a map")
     ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Low-rank: how many steps to take.", show_default="by the data")
+    ] = None,
+    learning_rate: Annotated[
+        str | None,
+        typer.Option(metavar="auto|NUMBER", help="Low-rank: the size of a step.", show_default="auto"),
+    ] = None,
     triplets: Annotated[
         int | None,
         typer.Option(
@@ -105,7 +144,10 @@ def fit(
         ),
     ] = None,
     psd: Annotated[
-        bool, typer.Option("--psd", help="Bilinear: keep the similarity positive semidefinite, a true kernel.")
+        bool,
+        typer.Option(
+            "--psd", help="Bilinear: keep the similarity positive semidefinite, a true kernel, as low-rank does."
+        ),
     ] = False,
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Stop when answers kept back for this are met no better.")
@@ -144,12 +186,20 @@ def fit(
     (--comparisons), and compares any objects with these features, also such as it has never seen. With labels,
     the held-out objects look for others of their class: mean average precision is 1 when these always come first.
 
-    --early-stopping and --jobs are for maps, --loss for maps and kernels, --triplets and --psd for bilinear.
+    A table of texts has one row an object and its text in the column --text. The features are the terms that tell
+    most about the class, or with --comparisons those that are in most texts, weighted by how rare they are
+    (tf-idf); held-out objects have no part in the choice. Columns other than those of --labels and --names are
+    left out.
 
-    Ctrl-C stops after the current epoch (of a kernel or lmnn: iteration) and keeps the model so far in a file
-    beside the model file, which is left as it was. Of lego, itml and rca nothing is kept.
+    --jobs is for maps, --early-stopping for maps and low-rank, --loss for these and kernels, --triplets for
+    bilinear.
+
+    Ctrl-C stops after the current epoch (of a kernel or lmnn: iteration; of low-rank: round of steps) and keeps
+    the model so far in a file beside the model file, which is left as it was. Of lego, itml and rca nothing is
+    kept.
     """
     begun = time.perf_counter()
+    out = _named_after(files[0]) if out is None else out
     check_writable(out, files if comparisons is None else [*files, comparisons])
     kind = learner(model)
     options = {
@@ -157,11 +207,16 @@ def fit(
         "comparisons": comparisons,
         "names": names,
         "ignore": ignore or None,
+        "text": text,
+        "terms": terms,
         "dims": dims,
+        "rank": rank,
         "loss": loss,
         "solver": solver,
-        "regularization": None if regularization is None else _number_or_auto(regularization),
+        "regularization": _number_or_auto("regularization", regularization),
         "epochs": epochs,
+        "steps": steps,
+        "learning-rate": _number_or_auto("learning-rate", learning_rate),
         "early-stopping": early_stopping or None,
         "triplets": triplets,
         "psd": psd or None,
@@ -170,7 +225,7 @@ def fit(
     blank = kind.model(options, seed)
     if kind.taught_by:
         blank._check_parameters()  # before a large file is read
-        given: Given = read_given(files, labels, comparisons, names, ignore or [], blank)
+        given: Given = read_given(files, options, blank, terms or kind.terms)
     else:
         given = Answers.read(files)
     if kind.compiles and not quiet:
@@ -181,6 +236,14 @@ def fit(
     with writing(out):
         given.save(learned, out)
     facts([("saved", f"{out}, {note}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
+
+
+def _named_after(file: Path) -> Path:
+    """Return where to write a model that was given no name; ValueError where there is a file already."""
+    out = Path(f"{file.stem}.nearer")
+    if out.exists():
+        raise ValueError(f"{out} is there already: name the model file to write, that one or another, with -o")
+    return out
 
 
 def _learned(
@@ -214,13 +277,13 @@ def _parts(given: Given, held_out: float, seed: int) -> tuple[Given, Given] | st
         return f"none: {error}"
 
 
-def _number_or_auto(text: str) -> float | str:
-    if text == "auto":
+def _number_or_auto(option: str, text: str | None) -> float | str | None:
+    if text is None or text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"--regularization must be auto or a number; got {text!r}") from None
+        raise ValueError(f"--{option} must be auto or a number; got {text!r}") from None
 
 
 def _keep_partial(model: Any, given: Given, kind: Learner, steps: int, out: Path) -> None:

@@ -30,6 +30,8 @@ class Learner:
     taught_by : tuple of str
         The options that say what features are learned with, "labels" and "comparisons", of which one is to be
         given; none for a model that learns from answers alone.
+    terms : int
+        How many terms of texts become features where nobody says; 0 for a model that takes dense features only.
     compiles : bool
         Whether a first fit compiles loops, which takes a while.
     more : callable
@@ -42,13 +44,15 @@ class Learner:
     options: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taught_by: tuple[str, ...] = ()
+    terms: int = 0
     compiles: bool = False
     more: Callable[[Any], Facts] = lambda model: []
 
     @property
     def all_options(self) -> set[str]:
         """The options that concern it, be they parameters or say what it learns from."""
-        return {*self.options, *self.taught_by, *(["names", "ignore"] if self.taught_by else [])}
+        tables = {"names", "ignore"} if self.taught_by else set()
+        return {*self.options, *self.taught_by, *tables, *({"text", "terms"} if self.terms else set())}
 
     def model(self, options: Mapping[str, Any], seed: int) -> Any:
         """Make the estimator, unfitted; options that are None were not given and are left to the library."""
@@ -82,6 +86,10 @@ class Learner:
                 raise ValueError(
                     f"the {option} of a {self.what} is {_or(choices)}; got --{option} {given[option]}"
                 )
+        if "terms" in given and "text" not in given:
+            raise ValueError("--terms is for texts, and no column of texts is given: it wants --text COLUMN")
+        if "ignore" in given and "text" in given:
+            raise ValueError("--ignore is for tables of numbers: with --text all other columns are left out")
         there = [option for option in self.taught_by if option in given]
         if self.taught_by and len(there) != 1:
             wanted = _or(tuple(f"--{option}" for option in self.taught_by))
@@ -127,6 +135,11 @@ def _ridge_and_gap(similarity: Any) -> Facts:
     return said
 
 
+def _steps_taken(similarity: Any) -> Facts:
+    """How long it learned."""
+    return [("steps", f"{similarity.n_steps_:,}")]
+
+
 LEARNERS = {
     "map": Learner(
         "OrdinalEmbedding",
@@ -165,8 +178,27 @@ LEARNERS = {
         },
         choices={"solver": ("sdca", "oasis")},
         taught_by=("labels", "comparisons"),
+        terms=2_000,  # its matrix has a row and a column for each
         compiles=True,
         more=_ridge_and_gap,
+    ),
+    "low-rank": Learner(
+        "LowRankSimilarity",
+        "similarity",
+        "round",
+        options={
+            "rank": "rank",
+            "solver": "solver",
+            "loss": "loss",
+            "learning-rate": "learning_rate",
+            "steps": "n_steps",
+            "early-stopping": "early_stopping",
+        },
+        choices={"solver": ("loreta", "gd", "pa", "loreta-identify")},
+        taught_by=("labels", "comparisons"),
+        terms=20_000,
+        compiles=True,
+        more=_steps_taken,
     ),
     "lego": Learner(
         "LEGO",

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 ALL_BUT_FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is none
 
 
+def last_step(loaded: Any) -> tuple[Any, Any]:
+    """Return the steps of a pipeline before its last, None where there are none, and the model at its end."""
+    steps = getattr(loaded, "steps", None)
+    if steps is None:
+        return None, loaded
+    return loaded[:-1] if len(steps) > 1 else None, steps[-1][1]
+
+
 def check_features(model: Any, path: Path, features: Path | None, names: str | None = None) -> None:
     """Hold a command to --features for a model that compares features, to none for one that has its objects."""
     if not hasattr(model, "score_comparisons"):

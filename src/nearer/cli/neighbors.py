@@ -7,7 +7,7 @@ import typer
 
 from nearer.cli.app import command
 from nearer.cli.features import FEATURES, NAMES, features_for
-from nearer.cli.models import check_features, n_objects, names_of, number_called, object_called
+from nearer.cli.models import check_features, last_step, n_objects, names_of, number_called, object_called
 
 if TYPE_CHECKING:
     from nearer.formats import FeatureTable
@@ -31,16 +31,17 @@ def neighbors(
     something.
 
     A model of features has no objects of its own: they are those of --features, be they the ones that it was
-    fitted on or others. A bilinear similarity lists similarities, the largest first, and says so.
+    fitted on or others. A bilinear similarity lists similarities, the largest first, and says so. A model of texts
+    reads the column of --features that it was fitted on.
     """
     from nearer import load_model
 
-    learned = load_model(model)
+    before, learned = last_step(load_model(model))
     check_features(learned, model, features, names)
     if features is None:
         _of_model(learned, name, k)
     else:
-        _of_table(learned, features_for(learned, features, names), name, k)
+        _of_table(learned, features_for(learned, before, features, names), name, k)
 
 
 def _of_model(model: Any, name: str, k: int) -> None:

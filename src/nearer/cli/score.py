@@ -8,7 +8,7 @@ import typer
 
 from nearer.cli.app import command
 from nearer.cli.features import FEATURES, NAMES, by_row, features_for, rows_of
-from nearer.cli.models import check_features, n_objects
+from nearer.cli.models import check_features, last_step, n_objects
 from nearer.cli.saying import count, facts, percent, some
 
 if TYPE_CHECKING:
@@ -30,15 +30,16 @@ def score(
     """Print the share of answers that a model satisfies, by weight.
 
     Objects are matched by name where both files have names, by number where not. Answers about objects that
-    the model has never seen are counted apart. The objects of a model of features are those of --features.
+    the model has never seen are counted apart. The objects of a model of features are those of --features; a model
+    of texts reads the column that it was fitted on.
     """
     from nearer import load_model, read
 
-    learned = load_model(model)
+    before, learned = last_step(load_model(model))
     check_features(learned, model, features, names)
     asked = read(answers)
     if features is not None:
-        matched = _with_table(learned, asked, features_for(learned, features, names), answers)
+        matched = _with_table(learned, asked, features_for(learned, before, features, names), answers)
     elif asked.names is not None and learned.names_ is None:
         raise ValueError(f"{answers} names its objects and {model} numbers them: they cannot be matched")
     else:

@@ -19,10 +19,10 @@ from scipy.sparse import csr_array, load_npz
 
 from nearer.comparisons.layouts import Column, typed
 from nearer.formats import arrays, delimited, parquet
+from nearer.formats.cells import NAMES, check_there, filled, is_empty, take_names
 from nearer.formats.tables import Table
 
 CHUNK_ROWS = 10_000  # rows of text that are held at once
-NAMES = "name"  # the column, or with an s the array, that holds names where none is asked for
 CSR = ("data", "indices", "indptr", "shape")
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # row numbers that pandas left in a parquet file
 
@@ -133,17 +133,17 @@ def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTab
             if names is None and NAMES in headers and NAMES not in taken:
                 names = NAMES
             beside = {column for column in (labels, names, *ignored) if column is not None}
-            _check_there(path, beside, headers)
+            check_there(path, beside, headers)
             numbered = headers == [str(number) for number in range(len(headers))]
             wanted = [header for header in headers if header not in beside]
             if columns is not None and not numbered:
-                _check_there(path, columns, headers)
+                check_there(path, columns, headers)
                 wanted = list(columns)
             parts.append(_features(table, wanted))
             if labels is not None:
-                label_cells += [cell for _, cell in _filled(table, labels)]
+                label_cells += [cell for _, cell in filled(table, labels)]
             if names is not None:
-                _take_names(name_cells, table, names)
+                take_names(name_cells, table, names)
         if not parts:
             raise ValueError(f"{path} is empty: it has no rows")
         return FeatureTable(
@@ -156,15 +156,6 @@ def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTab
         )
 
     return read
-
-
-def _check_there(path: Path, wanted: Any, headers: Sequence[str]) -> None:
-    there = set(headers)
-    missing = [column for column in wanted if column not in there]
-    if missing:
-        listed, has = (", ".join(map(repr, words[:5])) + ", …" * (len(words) > 5) for words in (missing, headers))
-        word = "column" if len(missing) == 1 else "columns"
-        raise ValueError(f"{path} has no {word} {listed}; it has {has}")
 
 
 def _features(table: Table, wanted: Sequence[str]) -> NDArray[np.float64]:
@@ -187,7 +178,7 @@ def _features(table: Table, wanted: Sequence[str]) -> NDArray[np.float64]:
 def _bad_cell(table: Table, column: str) -> ValueError:
     """Return the error that names the first cell of a column that is no finite number."""
     row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
-    given = "an empty cell" if _is_empty(cell) else f"{str(cell)[:40]!r}"
+    given = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
     return table.error(
         row,
         f"has {given} in column {column!r}, where a finite number is wanted; "
@@ -200,28 +191,6 @@ def _is_finite(cell: Any) -> bool:
         return not isinstance(cell, np.datetime64 | np.timedelta64) and bool(np.isfinite(float(cell)))
     except (ValueError, TypeError):
         return False
-
-
-def _is_empty(cell: Any) -> bool:
-    return cell is None or (not cell.strip() if isinstance(cell, str) else cell != cell)
-
-
-def _filled(table: Table, column: str) -> Iterator[tuple[int, Any]]:
-    """Yield each row with its cell, text without blanks around it; an empty cell is an error."""
-    cells: Column = table.columns[column]
-    for row, cell in enumerate(cells.tolist() if isinstance(cells, np.ndarray) else cells):
-        if _is_empty(cell):
-            raise table.error(row, f"has an empty cell in column {column!r}")
-        yield row, cell.strip() if isinstance(cell, str) else cell
-
-
-def _take_names(names: dict[str, None], table: Table, column: str) -> None:
-    """Add the names of a table, in their order; one that is there already is an error."""
-    for row, cell in _filled(table, column):
-        name = str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-        if name in names:
-            raise table.error(row, f"has the name {name!r} in column {column!r}, as a row before it has")
-        names[name] = None
 
 
 def _from_arrays(
@@ -249,11 +218,11 @@ def _from_arrays(
     table = Table(path, beside)
     found_names: dict[str, None] = {}
     if names is not None:
-        _take_names(found_names, table, names)
+        take_names(found_names, table, names)
     return FeatureTable(
         path,
         X,
-        labels=None if labels is None else typed([cell for _, cell in _filled(table, labels)]),
+        labels=None if labels is None else typed([cell for _, cell in filled(table, labels)]),
         names=None if names is None else tuple(found_names),
     )
 

@@ -9,17 +9,26 @@ A file has one layout, and is read as a table. In a stream each line stands for 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.columns import from_values
-from nearer.comparisons.layouts import Layout, fields_of_columns, object_texts, understand, understood_headers
+from nearer.comparisons.layouts import (
+    Column,
+    Layout,
+    fields_of_columns,
+    object_texts,
+    understand,
+    understood_headers,
+)
 from nearer.comparisons.rows import BadRowError
 from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
 
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
+NO_OBJECT = "is no JSON object"
 
 
 class Answer(NamedTuple):
@@ -66,6 +75,18 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
         raise ValueError(f"{path} has no line that says anything")
     if records or n_bad:
         yield _table(path, records, lines, headers, about, n_bad)
+
+
+def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
+    """Read a table of anything at a time, one object a line; a field that a line lacks is None."""
+    values = _values_of_file(path)
+    while lines := list(islice(values, chunk_rows)):
+        for line, value in lines:
+            if not isinstance(value, dict):
+                raise ValueError(f"{path}, line {line} {value if isinstance(value, ValueError) else NO_OBJECT}")
+        headers = dict.fromkeys(name for _, record in lines for name in record)
+        columns: dict[str, Column] = {name: [record.get(name) for _, record in lines] for name in headers}
+        yield Table(path, columns, [line for line, _ in lines])
 
 
 def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:

@@ -14,6 +14,8 @@ import numpy as np
 from nearer.comparisons import Comparisons
 from nearer.formats.tables import OBJECTS, Table, columns_of
 
+LONG = 1000  # letters
+
 
 def _pyarrow() -> Any:
     try:
@@ -49,7 +51,9 @@ def _column(array: Any) -> Any:
     column = array.to_numpy(zero_copy_only=False)
     if column.dtype.kind == "O":
         cells = array.to_pylist()
-        return np.array(cells, dtype=np.str_) if all(type(cell) is str for cell in cells) else cells
+        # An array of text is as wide as its longest cell: long texts stay a list.
+        short = all(type(cell) is str and len(cell) <= LONG for cell in cells)
+        return np.array(cells, dtype=np.str_) if short else cells
     return column
 
 

@@ -117,6 +117,8 @@ class Room(NamedTuple):
     T: np.ndarray
     omega: np.ndarray
     theta: np.ndarray
+    D: np.ndarray
+    squares: np.ndarray
     by: np.ndarray
     vector: np.ndarray
 
@@ -125,7 +127,7 @@ class Room(NamedTuple):
         """Return room for gradients of r columns."""
         wide = [np.empty((r, k)) for _ in range(7)]
         middle = [np.empty((2 * r, 2 * r)) for _ in range(3)]
-        small = [np.empty((r, r)) for _ in range(5)]
+        small = [np.empty((r, r)) for _ in range(7)]
         return cls._make([*wide, np.empty((2 * r, k)), *middle, *small, np.empty(r), np.empty(k)])
 
 

@@ -20,26 +20,30 @@ import numpy as np
 from nearer.jit import called
 
 
-def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, room: Any, found: Any) -> None:
-    """Put Aᵀg into ``found``; g has ``size`` entries, from ``columns[c]`` and ``values[v]`` on."""
-    table, turn = factor.table, factor.turn
+def collect(table: Any, columns: Any, c: int, values: Any, v: int, size: int, found: Any) -> None:
+    """Put tableᵀg into ``found``; g has ``size`` entries, from ``columns[c]`` and ``values[v]`` on."""
     k = table.shape[1]
     for j in range(k):
-        room[j] = 0.0
         found[j] = 0.0
     for e in range(size):
         row, value = columns[c + e], values[v + e]
         for j in range(k):
-            room[j] += value * table[row, j]
-    for i in range(k):
+            found[j] += value * table[row, j]
+
+
+def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, room: Any, found: Any) -> None:
+    """Put Aᵀg into ``found``, as `collect` does for the table alone."""
+    collect(factor.table, columns, c, values, v, size, room)
+    for j in range(found.size):
+        found[j] = 0.0
+    for i in range(found.size):
         value = room[i]
-        for j in range(k):
-            found[j] += turn[i, j] * value
+        for j in range(found.size):
+            found[j] += factor.turn[i, j] * value
 
 
-def spread(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, scale: float, change: Any) -> None:
+def spread(table: Any, columns: Any, c: int, values: Any, v: int, size: int, scale: float, change: Any) -> None:
     """Add scale · g · changeᵀ to the table."""
-    table = factor.table
     k = table.shape[1]
     for e in range(size):
         row, value = columns[c + e], scale * values[v + e]
@@ -52,6 +56,10 @@ def difference(
 ) -> int:
     """Merge row (c, v, n) minus row (d, w, m), columns rising, into the room given; return how many entries."""
     i, j, size = 0, 0, 0
+    if c == d and n == m:  # rows of a dense table
+        for e in range(n):
+            to_columns[e], to_values[e] = columns[c + e], values[v + e] - values[w + e]
+        return n
     while i < n and j < m:
         left, right = columns[c + i], columns[d + j]
         if left == right:
@@ -376,9 +384,9 @@ def general_step(A: Any, B: Any, left: Any, right: Any, squares: Any, room: Any,
         return 0.0
     for a in range(r):
         start, size = left.starts[a], left.starts[a + 1] - left.starts[a]
-        spread(A, left.columns, start, left.values, start, size, 1.0, room.change[a])
+        spread(A.table, left.columns, start, left.values, start, size, 1.0, room.change[a])
         start, size = right.starts[a], right.starts[a + 1] - right.starts[a]
-        spread(B, right.columns, start, right.values, start, size, 1.0, other_room.change[a])
+        spread(B.table, right.columns, start, right.values, start, size, 1.0, other_room.change[a])
     return max(first, second)
 
 
@@ -391,7 +399,7 @@ def psd_step(Y: Any, given: Any, D: Any, squares: Any, room: Any) -> float:
         return 0.0
     for a in range(D.shape[0]):
         start, size = given.starts[a], given.starts[a + 1] - given.starts[a]
-        spread(Y, given.columns, start, given.values, start, size, 1.0, room.change[a])
+        spread(Y.table, given.columns, start, given.values, start, size, 1.0, room.change[a])
     return bound
 
 

@@ -3,7 +3,11 @@
 No pickle, so opening a file never runs what is in it: a file can only name a model of `MODELS` and parts
 (losses, solvers) of `PARTS`, and only the members that its JSON lists are read. Members are stored, not
 compressed, so a small file cannot claim a large array. How single values become JSON and come back is in
-`nearer.models.values`.
+`nearer.models.values`, how a file is read in `nearer.models.loading`.
+
+A scikit-learn Pipeline whose steps are such models is one file too, of format 2: its JSON has the name and the
+record of each step, and the members of the first step begin with ``0.``, those of the second with ``1.``. A model
+by itself is written in format 1, which every nearer reads.
 
 The protocol with an estimator is two tuples: ``_learned_arrays`` names the attributes that hold arrays (or
 None), ``_learned_values`` those that JSON can hold; a ``loss_`` of the user's own is left out. It may have
@@ -11,37 +15,39 @@ None), ``_learned_values`` those that JSON can hold; a ``loss_`` of the user's o
 does not fit together. Constructor parameters come from ``get_params(deep=False)``.
 """
 
-import io
 import json
-import math
 import os
-import struct
 import zipfile
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.models.values import Custom, decode, encode, home_of
+from nearer.models.values import encode, home_of
 
-__all__ = ["FORMAT", "MODELS", "SavedModel", "load_model", "save_model"]
+__all__ = ["FORMAT", "MODELS", "SavedModel", "save_model"]
 
-FORMAT = 1
+FORMAT = 2  # the newest that is read: that of a pipeline
+FORMAT_OF_ONE = 1  # of a model by itself
 MODELS = {
     "BilinearSimilarity": "nearer.similarity",
     "ComparisonKernel": "nearer.kernel",
     "Euclidean": "nearer.similarity",
     "FeatureMap": "nearer.features",
     "ITML": "nearer.similarity",
+    "InformationGain": "nearer.features",
     "LEGO": "nearer.similarity",
     "LMNN": "nearer.similarity",
+    "LowRankSimilarity": "nearer.similarity",
+    "LabelRanker": "nearer.ranking",
     "OnlineKernel": "nearer.kernel",
     "OrdinalEmbedding": "nearer.embedding",
     "RCA": "nearer.similarity",
+    "TextFeatures": "nearer.features",
 }
+PIPELINE = "Pipeline"
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes
 
@@ -78,7 +84,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted model of this library.
+        A fitted model of this library, or a scikit-learn ``Pipeline`` whose steps all are.
     path : path
         Any name; the documentation uses the suffix ``.nearer``. A file that is there is replaced in one step.
 
@@ -86,7 +92,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     -----
     A ``callback`` and the state of a random generator are not stored: after loading these
     parameters are None. A parameter that is an object of your own (a loss, say) is stored by its name only;
-    see `load_model`.
+    see `load_model`. Of a pipeline the steps are stored and nothing else: not its ``memory``.
 
     Examples
     --------
@@ -100,14 +106,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.embedding_ == model.embedding_).all())
     True
     """
-    name = type(model).__name__
-    if name not in MODELS or getattr(import_module(MODELS[name]), name, None) is not type(model):
-        raise TypeError(f"cannot save a {type(model).__qualname__}: model files hold {', '.join(sorted(MODELS))}")
-    if not hasattr(model, model._learned_arrays[0]):
-        from sklearn.exceptions import NotFittedError
-
-        raise NotFittedError(f"this {name} has learned nothing yet: call fit before save")
-    record, arrays = _record(model, name)
+    record, arrays = _record_of_steps(model) if _is_pipeline(model) else _record(model)
+    number = FORMAT if _is_pipeline(model) else FORMAT_OF_ONE
+    record = {"format": number, "nearer": __version__, **record}
     with replacing(path) as aside, zipfile.ZipFile(aside, "w", zipfile.ZIP_STORED) as file:
         file.writestr(zipfile.ZipInfo(RECORD, _EPOCH), json.dumps(record, indent=1, allow_nan=False))
         for member, array in arrays.items():
@@ -115,8 +116,37 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
                 np.lib.format.write_array(out, array, allow_pickle=False)
 
 
-def _record(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _is_pipeline(model: Any) -> bool:
+    if not hasattr(model, "steps"):
+        return False
+    from sklearn.pipeline import Pipeline
+
+    return type(model) is Pipeline
+
+
+def _record_of_steps(pipeline: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The JSON of a pipeline, and the arrays of all its steps, each with the place of its step before its name."""
+    steps: list[Any] = []
+    arrays: dict[str, np.ndarray] = {}
+    for place, (name, model) in enumerate(pipeline.steps):
+        record, own = _record(model, f"step {name!r} of the pipeline, ")
+        steps.append([name, record])
+        arrays |= {f"{place}.{key}": array for key, array in own.items()}
+    return {"model": PIPELINE, "steps": steps}, arrays
+
+
+def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The JSON of a model, and its arrays by the names of their members."""
+    name = type(model).__name__
+    if name not in MODELS or getattr(import_module(MODELS[name]), name, None) is not type(model):
+        raise TypeError(
+            f"cannot save {which}a {type(model).__qualname__}: model files hold {', '.join(sorted(MODELS))}"
+        )
+    if not hasattr(model, model._learned_arrays[0]):
+        from sklearn.exceptions import NotFittedError
+
+        whose = f"{which}a {name}," if which else f"this {name}"
+        raise NotFittedError(f"{whose} has learned nothing yet: call fit before save")
     arrays: dict[str, np.ndarray] = {}
     notes: dict[str, str] = {}
     params: dict[str, Any] = {}
@@ -137,175 +167,4 @@ def _record(model: Any, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray
         elif hasattr(model, key):
             values[key] = None
     listed = [{"name": key, "dtype": str(a.dtype), "shape": list(a.shape)} for key, a in arrays.items()]
-    record = {"format": FORMAT, "nearer": __version__, "model": name, "params": params, "learned": values}
-    return {**record, "arrays": listed, "notes": notes}, arrays
-
-
-def load_model(path: str | os.PathLike[str], **overrides: Any) -> Any:
-    """Read a learned model from a file that ``save`` wrote.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    **overrides
-        Constructor parameters to use in place of the stored ones. Needed for a parameter that is an object
-        of your own: ``load_model("mine.nearer", loss=MyLoss())``.
-
-    Returns
-    -------
-    estimator
-        The model, fitted as it was. Nothing in the file is ever run.
-
-    Raises
-    ------
-    ValueError
-        When the file is not a model file, is damaged, or was written in a newer format; it says which.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from nearer import OrdinalEmbedding, load_model
-    >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
-    >>> with TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/tiny.nearer")
-    ...     load_model(f"{folder}/tiny.nearer", n_jobs=2).n_jobs
-    2
-    """
-    name = Path(path).name
-    try:
-        with zipfile.ZipFile(path) as file:
-            record = _read_record(file)
-            arrays = {key: _read_array(file, key) for key in _listed(record)}
-        kind, params = _model_class(record), _params(record, arrays, overrides, name)
-        model = _build(kind, params, record)
-        _restore(model, record, arrays)
-    except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{name} is not a model file of nearer, or is damaged: {error}") from error
-    except _Unreadable as error:
-        raise ValueError(f"{name} {error}") from error.__cause__
-    return model
-
-
-class _Unreadable(Exception):
-    """What is wrong with the file, as the rest of a sentence that begins with its name."""
-
-
-def _member(file: zipfile.ZipFile, member: str) -> bytes:
-    try:
-        info = file.getinfo(member)
-    except KeyError:
-        raise _Unreadable(f"is not a model file of nearer, or is damaged: it holds no {member}") from None
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise _Unreadable(f"is not as nearer writes it: {member} is compressed")
-    try:
-        return file.read(info)
-    except (ValueError, struct.error, OSError) as error:  # OSError: a place before the beginning of the file
-        raise _Unreadable(f"is damaged: {member} cannot be read ({error})") from error
-
-
-def _read_record(file: zipfile.ZipFile) -> dict[str, Any]:
-    content = _member(file, RECORD)
-    try:
-        record = json.loads(content)
-        number = record["format"]
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise TypeError(f"format {number!r} is not a number")
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _Unreadable(f"is damaged: {RECORD} says nothing readable ({error})") from error
-    if not 1 <= number <= FORMAT:
-        raise _Unreadable(
-            f"was written in format {number} by nearer {record.get('nearer', 'of unknown version')}; "
-            f"this nearer {__version__} reads formats up to {FORMAT}: upgrade nearer"
-        )
-    wanted = {"model": str, "params": dict, "learned": dict, "arrays": list}
-    wrong = [key for key, kind in wanted.items() if not isinstance(record.get(key), kind)]
-    if wrong:
-        raise _Unreadable(f"is damaged: {RECORD} lacks {', '.join(wrong)}")
-    return record
-
-
-def _listed(record: dict[str, Any]) -> list[str]:
-    try:
-        return [str(entry["name"]) for entry in record["arrays"]]
-    except (TypeError, KeyError) as error:
-        raise _Unreadable(f"is damaged: the list of arrays in {RECORD} is not one") from error
-
-
-def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
-    """An array, after its header was held against the bytes that are there, and its numbers found finite."""
-    content = _member(file, f"{key}.npy")
-    stream = io.BytesIO(content)
-    try:
-        version = np.lib.format.read_magic(stream)
-        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        if version not in readers:
-            raise ValueError(f"npy version {version} is not used here")
-        shape, _, dtype = readers[version](stream)
-        if dtype.kind not in "biufU":
-            raise ValueError(f"arrays of {dtype} are not read")
-        if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-            raise ValueError(f"shape {shape} does not fit its {len(content) - stream.tell()} bytes")
-        stream.seek(0)
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, TypeError, SyntaxError, EOFError) as error:
-        raise _Unreadable(f"is damaged: array {key}: {error}") from error
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise _Unreadable(f"is damaged: array {key} holds NaN or infinity")
-    return array
-
-
-def _model_class(record: dict[str, Any]) -> Any:
-    name = record["model"]
-    if name not in MODELS:
-        known = ", ".join(sorted(MODELS))
-        raise _Unreadable(f"holds a model called {name!r}; this nearer {__version__} knows {known}")
-    return getattr(import_module(MODELS[name]), name)
-
-
-def _params(
-    record: dict[str, Any], arrays: dict[str, Any], overrides: dict[str, Any], name: str
-) -> dict[str, Any]:
-    params = {}
-    for key, value in record["params"].items():
-        if key in overrides:
-            continue
-        try:
-            params[key] = decode(value, arrays)
-        except Custom as custom:
-            what = custom.name.rpartition(":")[2].rpartition(".")[2]
-            raise _Unreadable(
-                f"was saved with an object of your own as {key} ({custom.name}), which a file does not hold: "
-                f'load_model("{name}", {key}={what}(...))'
-            ) from None
-        except (ValueError, TypeError, KeyError) as error:
-            raise _Unreadable(f"is damaged: parameter {key}: {error}") from error
-    return params | overrides
-
-
-def _build(kind: Any, params: dict[str, Any], record: dict[str, Any]) -> Any:
-    known = set(kind().get_params(deep=False))
-    unknown = sorted(set(params) - known)
-    if unknown:
-        raise _Unreadable(
-            f"(written by nearer {record.get('nearer')}): {kind.__name__} of this nearer {__version__} "
-            f"has no parameter {', '.join(unknown)}; it has {', '.join(sorted(known))}"
-        )
-    return kind(**params)
-
-
-def _restore(model: Any, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Set what was learned: only attributes that the class declares, whatever else the file may hold."""
-    try:
-        for key in model._learned_values:
-            if key in record["learned"]:
-                setattr(model, key, decode(record["learned"][key], arrays))
-        for key in model._learned_arrays:
-            if key in arrays:
-                setattr(model, key, arrays[key])
-            elif key in record["learned"]:
-                setattr(model, key, None)
-        if hasattr(model, "_loaded"):
-            model._loaded()
-    except (ValueError, TypeError, KeyError, AttributeError, Custom) as error:
-        raise _Unreadable(f"is damaged: {error}") from error
+    return {"model": name, "params": params, "learned": values, "arrays": listed, "notes": notes}, arrays

@@ -5,7 +5,8 @@ from nearer.similarity.euclidean import Euclidean
 from nearer.similarity.itml import ITML
 from nearer.similarity.lego import LEGO
 from nearer.similarity.lmnn import LMNN
+from nearer.similarity.low_rank import LowRankSimilarity
 from nearer.similarity.nearest import SearchIndex
 from nearer.similarity.rca import RCA
 
-__all__ = ["ITML", "LEGO", "LMNN", "RCA", "BilinearSimilarity", "Euclidean", "SearchIndex"]
+__all__ = ["ITML", "LEGO", "LMNN", "RCA", "BilinearSimilarity", "Euclidean", "LowRankSimilarity", "SearchIndex"]

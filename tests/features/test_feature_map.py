@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from extras import needs
 from nearer import ComparisonKernel, OrdinalEmbedding, load_model
-from nearer.features import LADDER, FeatureMap, chosen_alpha, left_out_errors
+from nearer.features import FeatureMap
+from nearer.features.feature_map import LADDER, chosen_alpha, left_out_errors
 from nearer.metrics import triplet_error
 from nearer.simulate import all_triplets, comparisons_from_points, flip
 
@@ -113,7 +114,7 @@ def test_blocks_of_new_objects_give_the_same(monkeypatch):
     X, points = features_and_points()
     model = FeatureMap().fit(X, points)
     whole = model.predict(X)
-    monkeypatch.setattr("nearer.features.BLOCK", 3 * 40)
+    monkeypatch.setattr("nearer.features.feature_map.BLOCK", 3 * 40)
     np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12)
 
 

@@ -1,0 +1,246 @@
+"""Reading the file of a learned model: what is wrong with a file is told by its name, and nothing in it is run.
+
+`nearer.models.saved` says what a file holds. Everything that a file claims is held against what is there before it
+is used: which models there are, how large an array is, whether numbers are finite, and at the end the model itself
+whether its parts fit together.
+"""
+
+import io
+import json
+import math
+import os
+import struct
+import zipfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer import __version__
+from nearer.models.pipelines import fitted_pipeline
+from nearer.models.saved import FORMAT, MODELS, PIPELINE, RECORD
+from nearer.models.values import Custom, decode
+
+WANTED: dict[str, type] = {
+    "model": str,
+    "params": dict,
+    "learned": dict,
+    "arrays": list,
+}  # of the record of a model
+OF_STEPS: dict[str, type] = {"model": str, "steps": list}
+
+
+def load_model(path: str | os.PathLike[str], **overrides: Any) -> Any:
+    """Read a learned model from a file that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    **overrides
+        Constructor parameters to use in place of the stored ones. Needed for a parameter that is an object
+        of your own: ``load_model("mine.nearer", loss=MyLoss())``; in a step of a pipeline
+        ``load_model("mine.nearer", step__loss=MyLoss())``.
+
+    Returns
+    -------
+    estimator
+        The model, or the pipeline of models, fitted as it was. Nothing in the file is ever run.
+
+    Raises
+    ------
+    ValueError
+        When the file is not a model file, is damaged, or was written in a newer format; it says which.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from nearer import OrdinalEmbedding, load_model
+    >>> model = OrdinalEmbedding(n_components=1, random_state=0).fit([[0, 1, 2], [2, 1, 0]])
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/tiny.nearer")
+    ...     load_model(f"{folder}/tiny.nearer", n_jobs=2).n_jobs
+    2
+    """
+    name = Path(path).name
+    try:
+        with zipfile.ZipFile(path) as file:
+            record = _read_record(file)
+            read = _pipeline if record["model"] == PIPELINE else _model
+            return read(file, record, overrides, f'load_model("{name}", ')
+    except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(f"{name} is not a model file of nearer, or is damaged: {error}") from error
+    except _Unreadable as error:
+        raise ValueError(f"{name} {error}") from error.__cause__
+
+
+class _Unreadable(Exception):
+    """What is wrong with the file, as the rest of a sentence that begins with its name."""
+
+
+def _pipeline(file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str) -> Any:
+    """Read the steps of a pipeline, each as the model that it is."""
+    records = _steps(record)
+    parameters: dict[str, dict[str, Any]] = {name: {} for name, _ in records}
+    for key, value in overrides.items():
+        name, _, parameter = key.partition("__")
+        if name not in parameters or not parameter:
+            steps = ", ".join(parameters)
+            raise _Unreadable(f"is a pipeline of {steps}: parameters are given as step__parameter; got {key}")
+        parameters[name][parameter] = value
+    models = []
+    for place, (name, of_step) in enumerate(records):
+        try:
+            models.append(_model(file, of_step, parameters[name], f"{call}{name}__", f"{place}."))
+        except _Unreadable as error:
+            raise _Unreadable(f"(step {name!r}) {error}") from error.__cause__
+    return fitted_pipeline(zip(parameters, models, strict=True))
+
+
+def _steps(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    try:
+        steps = [(name, of_step) for name, of_step in record["steps"]]
+        names = {name for name, _ in steps if isinstance(name, str) and name and "__" not in name}
+        if not steps or len(names) < len(steps):
+            raise ValueError("names of steps")
+    except (TypeError, ValueError) as error:
+        raise _Unreadable(f"is damaged: the list of steps in {RECORD} is not one") from error
+    for name, of_step in steps:
+        _check_record(of_step, WANTED, f" of step {name!r}")
+    return [(name, {**of_step, "nearer": record.get("nearer")}) for name, of_step in steps]
+
+
+def _model(
+    file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str, prefix: str = ""
+) -> Any:
+    """Read a model from its record and the members with this prefix."""
+    arrays = {key: _read_array(file, prefix + key) for key in _listed(record)}
+    kind, params = _model_class(record), _params(record, arrays, overrides, call)
+    model = _build(kind, params, record)
+    _restore(model, record, arrays)
+    return model
+
+
+def _member(file: zipfile.ZipFile, member: str) -> bytes:
+    try:
+        info = file.getinfo(member)
+    except KeyError:
+        raise _Unreadable(f"is not a model file of nearer, or is damaged: it holds no {member}") from None
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise _Unreadable(f"is not as nearer writes it: {member} is compressed")
+    try:
+        return file.read(info)
+    except (ValueError, struct.error, OSError) as error:  # OSError: a place before the beginning of the file
+        raise _Unreadable(f"is damaged: {member} cannot be read ({error})") from error
+
+
+def _read_record(file: zipfile.ZipFile) -> dict[str, Any]:
+    content = _member(file, RECORD)
+    try:
+        record = json.loads(content)
+        number = record["format"]
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"format {number!r} is not a number")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _Unreadable(f"is damaged: {RECORD} says nothing readable ({error})") from error
+    if not 1 <= number <= FORMAT:
+        raise _Unreadable(
+            f"was written in format {number} by nearer {record.get('nearer', 'of unknown version')}; "
+            f"this nearer {__version__} reads formats up to {FORMAT}: upgrade nearer"
+        )
+    _check_record(record, OF_STEPS if record.get("model") == PIPELINE else WANTED)
+    return record
+
+
+def _check_record(record: Any, wanted: dict[str, type], which: str = "") -> None:
+    found = record if isinstance(record, dict) else {}
+    wrong = [key for key, kind in wanted.items() if not isinstance(found.get(key), kind)]
+    if wrong:
+        raise _Unreadable(f"is damaged: {RECORD}{which} lacks {', '.join(wrong)}")
+
+
+def _listed(record: dict[str, Any]) -> list[str]:
+    try:
+        return [str(entry["name"]) for entry in record["arrays"]]
+    except (TypeError, KeyError) as error:
+        raise _Unreadable(f"is damaged: the list of arrays in {RECORD} is not one") from error
+
+
+def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
+    """An array, after its header was held against the bytes that are there, and its numbers found finite."""
+    content = _member(file, f"{key}.npy")
+    stream = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(stream)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in readers:
+            raise ValueError(f"npy version {version} is not used here")
+        shape, _, dtype = readers[version](stream)
+        if dtype.kind not in "biufU":
+            raise ValueError(f"arrays of {dtype} are not read")
+        if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+            raise ValueError(f"shape {shape} does not fit its {len(content) - stream.tell()} bytes")
+        stream.seek(0)
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+    except (ValueError, TypeError, SyntaxError, EOFError) as error:
+        raise _Unreadable(f"is damaged: array {key}: {error}") from error
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise _Unreadable(f"is damaged: array {key} holds NaN or infinity")
+    return array
+
+
+def _model_class(record: dict[str, Any]) -> Any:
+    name = record["model"]
+    if name not in MODELS:
+        known = ", ".join(sorted(MODELS))
+        raise _Unreadable(f"holds a model called {name!r}; this nearer {__version__} knows {known}")
+    return getattr(import_module(MODELS[name]), name)
+
+
+def _params(
+    record: dict[str, Any], arrays: dict[str, Any], overrides: dict[str, Any], call: str
+) -> dict[str, Any]:
+    params = {}
+    for key, value in record["params"].items():
+        if key in overrides:
+            continue
+        try:
+            params[key] = decode(value, arrays)
+        except Custom as custom:
+            what = custom.name.rpartition(":")[2].rpartition(".")[2]
+            raise _Unreadable(
+                f"was saved with an object of your own as {key} ({custom.name}), which a file does not hold: "
+                f"{call}{key}={what}(...))"
+            ) from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise _Unreadable(f"is damaged: parameter {key}: {error}") from error
+    return params | overrides
+
+
+def _build(kind: Any, params: dict[str, Any], record: dict[str, Any]) -> Any:
+    known = set(kind().get_params(deep=False))
+    unknown = sorted(set(params) - known)
+    if unknown:
+        raise _Unreadable(
+            f"(written by nearer {record.get('nearer')}): {kind.__name__} of this nearer {__version__} "
+            f"has no parameter {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+        )
+    return kind(**params)
+
+
+def _restore(model: Any, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Set what was learned: only attributes that the class declares, whatever else the file may hold."""
+    try:
+        for key in model._learned_values:
+            if key in record["learned"]:
+                setattr(model, key, decode(record["learned"][key], arrays))
+        for key in model._learned_arrays:
+            if key in arrays:
+                setattr(model, key, arrays[key])
+            elif key in record["learned"]:
+                setattr(model, key, None)
+        if hasattr(model, "_loaded"):
+            model._loaded()
+    except (ValueError, TypeError, KeyError, AttributeError, Custom) as error:
+        raise _Unreadable(f"is damaged: {error}") from error

@@ -1,0 +1,202 @@
+"""What a fitted label ranker does: scores, the best labels of each row, and how good they are."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from nearer.comparisons.rows import blocks
+from nearer.metrics.label_ranking import label_average_precisions
+from nearer.parameters import is_count
+from nearer.ranking.given import Target, features, target
+from nearer.ranking.training import ENTRIES
+
+
+class FittedRanker(ClassifierMixin):
+    """Ranks labels by their scores; all but `decision_function` by blocks of rows."""
+
+    classes_: np.ndarray
+    label_counts_: np.ndarray
+    target_form_: str
+    target_dtype_: str
+    n_labels_: int
+    intercept_: np.ndarray
+    label_factors_: np.ndarray
+    feature_factors_: np.ndarray
+    coef_: np.ndarray
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of every label for each row: larger is more likely.
+
+        A label that no row had in training stands one below the lowest of the others.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        array of shape (n, n_labels)
+            Scores; with two classes, learned from one class a row, the second's less the first's, of shape (n,).
+        """
+        check_is_fitted(self)
+        table = features(self, X)
+        scores = np.empty((table.shape[0], len(self.classes_)))
+        for block in blocks(len(scores), self._a_block()):
+            scores[block] = self._scores(table[block])
+        if self.target_form_ == "classes" and len(self.classes_) == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+    def predict(self, X: Any) -> Any:
+        """Return the likeliest labels of each row, ``n_labels_`` of them, or its likeliest class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        array or csr_array of shape (n, n_labels), or array of shape (n,)
+            An indicator matrix where Y was one in training, sparse where that was; else a class a row.
+        """
+        check_is_fitted(self)
+        if self.target_form_ == "classes":
+            return self.top_k(X, 1)[0][:, 0]
+        numbers, _ = self._top(X, self.n_labels_)
+        shape = len(numbers), len(self.classes_)
+        if self.target_form_ == "sparse":
+            numbers = np.sort(numbers, axis=1)
+            ones = np.ones(numbers.size, dtype=self.target_dtype_)
+            return csr_array((ones, numbers.ravel(), np.arange(len(numbers) + 1) * self.n_labels_), shape=shape)
+        found = np.zeros(shape, dtype=self.target_dtype_)
+        np.put_along_axis(found, numbers, 1, axis=1)
+        return found
+
+    def top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k likeliest labels of each row, best first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features.
+        k : int
+            How many.
+
+        Returns
+        -------
+        labels : array of shape (n, k)
+            Their names where there are any, their numbers otherwise; of equal ones the first comes first.
+        scores : array of shape (n, k)
+            Their scores.
+        """
+        check_is_fitted(self)
+        if not is_count(k) or k > len(self.classes_):
+            raise ValueError(f"k must be a whole number from 1 to {len(self.classes_)}, the labels; got {k!r}")
+        numbers, scores = self._top(X, k)
+        return self.classes_[numbers], scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean average precision of the rankings; of classes, the share of rows that are right.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features.
+        y : indicator matrix of shape (n, n_labels), or array of shape (n,)
+            What is true, written as in training. Rows without labels do not count.
+        sample_weight : array of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            For an indicator matrix :func:`nearer.metrics.label_ranking_map`, in the mean over rows with labels;
+            for one class a row the accuracy, as of any classifier.
+        """
+        check_is_fitted(self)
+        if self.target_form_ == "classes":
+            return float(super().score(X, y, sample_weight))
+        table = features(self, X)
+        true = self._target(y, table.shape[0]).indicator
+        parts = [
+            label_average_precisions(self._scores(table[block]), true[block])
+            for block in blocks(table.shape[0], self._a_block())
+        ]
+        found = np.concatenate(parts)
+        counted = ~np.isnan(found)
+        if not counted.any():
+            raise ValueError(f"none of the {len(found)} rows of Y has a label: there is nothing to rank")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[counted]
+        return float(np.average(found[counted], weights=weights))
+
+    def _a_block(self) -> int:
+        return max(1, ENTRIES // len(self.classes_))
+
+    def _top(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the k best labels of each row, and their scores."""
+        table = features(self, X)
+        numbers, found = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
+        for block in blocks(table.shape[0], self._a_block()):
+            scores = self._scores(table[block])
+            numbers[block] = best(scores, k)
+            found[block] = np.take_along_axis(scores, numbers[block], axis=1)
+        return numbers, found
+
+    def _scores(self, table: Any) -> np.ndarray:
+        """Return the scores of all labels for some rows."""
+        if hasattr(self, "label_factors_"):
+            scores = np.asarray(table @ self.feature_factors_) @ self.label_factors_.T + self.intercept_
+        elif hasattr(self, "coef_"):
+            scores = np.asarray(table @ self.coef_.T) + self.intercept_
+        else:
+            return np.tile(self.label_counts_.astype(np.float64), (table.shape[0], 1))
+        seen = self.label_counts_ > 0
+        if not seen.all():
+            scores[:, ~seen] = scores[:, seen].min(axis=1, keepdims=True) - 1.0
+        return scores
+
+    def _target(self, Y: Any, n_rows: int) -> Target:
+        """Return what a further Y says; ValueError where it is not written as the first was."""
+        one_each = self.target_form_ == "classes"
+        found = target(self, Y, self.classes_ if one_each else None, n_rows)
+        if (found.form == "classes") != one_each:
+            forms = f"an indicator matrix of {len(self.classes_)} labels", "one class a row"
+            raise ValueError(f"Y was {forms[one_each]} at first; got {forms[not one_each].split(' of ')[0]}")
+        if found.indicator.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"Y has {found.indicator.shape[1]} columns, but had {len(self.classes_)} labels at first"
+            )
+        if found.named and (found.classes != self.classes_).any():
+            place = int(np.flatnonzero(found.classes != self.classes_)[0])
+            raise ValueError(
+                f"column {place} of Y is called {str(found.classes[place])!r}, but label {place} was "
+                f"{str(self.classes_[place])!r} at first"
+            )
+        return found
+
+
+def best(scores: np.ndarray, k: int) -> np.ndarray:
+    """Return the places of the k largest scores of each row, the largest first; of equal ones the leftmost.
+
+    Examples
+    --------
+    >>> best(np.array([[0.1, 0.7, 0.3, 0.7]]), 3)
+    array([[1, 3, 2]])
+    """
+    n, n_labels = scores.shape
+    if k == n_labels:
+        return np.argsort(-scores, axis=1, kind="stable")
+    least = np.partition(scores, n_labels - k, axis=1)[:, n_labels - k]
+    able = scores >= least[:, None]
+    for row in np.flatnonzero(able.sum(axis=1) > k):  # several are as good as the k-th: those to the left
+        places = np.flatnonzero(able[row])
+        able[row] = False
+        able[row, places[np.argsort(-scores[row, places], kind="stable")[:k]]] = True
+    found = np.nonzero(able)[1].reshape(n, k)
+    order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)

@@ -1,0 +1,238 @@
+"""What a label ranker was given: a table of features, and for each row the labels that are true of it.
+
+Labels come as an indicator matrix, dense or sparse, or as one class a row. Either becomes a list of true labels
+a row, in rising order: the loops never see a table of rows by labels.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
+
+from nearer.lowrank import Rows
+
+LARGEST = 1e30  # a feature: squares of sums of squares must stay numbers
+
+
+class Labels(NamedTuple):
+    """The true labels of rows: row i has ``labels[starts[i]:starts[i + 1]]``, rising.
+
+    Examples
+    --------
+    >>> Labels.of(csr_array([[1, 0, 1], [0, 1, 0]])).of_row(0)
+    array([0, 2], dtype=int32)
+    """
+
+    starts: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def of(cls, table: csr_array) -> Self:
+        """Return the labels of an indicator matrix in canonical format without explicit zeros."""
+        return cls(table.indptr.astype(np.int64), table.indices.astype(np.int32))
+
+    def of_row(self, row: int) -> np.ndarray:
+        """Return the true labels of a row."""
+        return self.labels[self.starts[row] : self.starts[row + 1]]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many labels each row has."""
+        return np.diff(self.starts)
+
+    @property
+    def most(self) -> int:
+        """How many labels a row has at most."""
+        return int(self.counts.max(initial=0))
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Rows to learn from: their features, the constant one among them, and true labels.
+
+    Attributes
+    ----------
+    table : array or csr_array of shape (n, d)
+        Features.
+    indicator : csr_array of shape (n, n_labels)
+        Ones where a label is true: in each row somewhere, and not everywhere.
+    rows, labels : Rows, Labels
+        The same, as the loops take them.
+    """
+
+    table: Any
+    indicator: csr_array
+    rows: Rows = field(init=False)
+    labels: Labels = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", Rows.of(self.table))
+        object.__setattr__(self, "labels", Labels.of(self.indicator))
+
+    def __len__(self) -> int:
+        return int(self.table.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return int(self.indicator.shape[1])
+
+    def some(self, which: np.ndarray) -> Self:
+        """Return some of the rows."""
+        return type(self)(self.table[which], self.indicator[which])
+
+
+class Target(NamedTuple):
+    """What a Y says: an indicator matrix, what its columns are called, and how Y was written.
+
+    Attributes
+    ----------
+    indicator : csr_array
+        Ones; rows by labels.
+    classes : array of shape (n_labels,)
+        Names of the columns, or classes.
+    form : {"classes", "dense", "sparse"}
+        How Y was written.
+    dtype : str
+        Of its entries, where it is an indicator matrix.
+    named : bool
+        Whether the columns came with names.
+    """
+
+    indicator: csr_array
+    classes: np.ndarray
+    form: str
+    dtype: str
+    named: bool
+
+
+def features(model: Any, X: Any, *, reset: bool = False) -> Any:
+    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is."""
+    checked = validate_data(model, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
+    table = checked
+    if issparse(checked):
+        table = csr_array(checked)
+        if not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+    largest = float(np.abs(table.data if issparse(table) else table).max(initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g}: sums of squares leave the range of numbers. "
+            "Bring the features to another scale, such as -1 to 1"
+        )
+    return table
+
+
+def with_constant(table: Any) -> Any:
+    """Return the table with a last column of ones.
+
+    Examples
+    --------
+    >>> with_constant(np.array([[2.0], [3.0]]))
+    array([[2., 1.],
+           [3., 1.]])
+    """
+    ones = np.ones((table.shape[0], 1))
+    if issparse(table):
+        return csr_array(hstack([table, csr_array(ones)], format="csr"))
+    return np.ascontiguousarray(np.hstack([table, ones]))
+
+
+def target(model: Any, Y: Any, names: Any, n_rows: int) -> Target:
+    """Return what a Y says.
+
+    Parameters
+    ----------
+    model : estimator
+        For the error that wants a y.
+    Y : array, sparse matrix or DataFrame of shape (n, n_labels), or array of shape (n,)
+        An indicator matrix, or a class a row.
+    names : array-like or None
+        Names of the columns of an indicator matrix; or all classes there are.
+    n_rows : int
+        Rows of X.
+    """
+    if Y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is an indicator "
+            "matrix of rows by labels, or one class a row"
+        )
+    columns = getattr(Y, "columns", None)
+    if not issparse(Y):
+        Y = np.asarray(Y)
+        if Y.dtype == object and Y.ndim == 1 and len(Y) and np.ndim(Y[0]) > 0:
+            raise ValueError(
+                "Y is a list of lists of different lengths; an indicator matrix of 0 and 1 is wanted, such as "
+                "scikit-learn's MultiLabelBinarizer makes of lists of labels"
+            )
+    if not issparse(Y) and (Y.ndim < 2 or (Y.ndim == 2 and Y.shape[1] == 1)):
+        found = _of_classes(Y, names)
+    else:
+        found = _of_indicator(Y, columns if names is None else names)
+    if found.indicator.shape[0] != n_rows:
+        check_consistent_length(np.empty(n_rows), np.empty(found.indicator.shape[0]))
+    return found
+
+
+def _of_classes(y: Any, names: Any) -> Target:
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    kinds = sorted({type(label).__name__ for label in y.tolist()}) if y.dtype == object else []
+    if len(kinds) > 1 or "NoneType" in kinds:
+        raise ValueError(f"y must be classes of one kind, such as words or numbers; got {' and '.join(kinds)}")
+    if names is None:
+        classes, numbers = np.unique(y, return_inverse=True)
+    else:
+        classes = np.unique(names)
+        numbers = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        strange = np.flatnonzero(classes[numbers] != y)
+        if len(strange):
+            raise ValueError(
+                f"row {strange[0]} has the class {y[strange[0]]!r}, which is not among the {len(classes)} classes "
+                "given at first"
+            )
+    if len(classes) < 2:
+        raise ValueError(f"a ranking needs at least two classes; y has only one class, {classes.tolist()}")
+    shape = (len(y), len(classes))
+    ones = csr_array((np.ones(len(y)), numbers.astype(np.int32), np.arange(len(y) + 1)), shape=shape)
+    return Target(ones, classes, "classes", "", True)
+
+
+def _of_indicator(Y: Any, names: Any) -> Target:
+    form = "sparse" if issparse(Y) else "dense"
+    if Y.ndim != 2:
+        raise ValueError(
+            f"Y must be a table of rows by labels or one class a row; got an array of shape {Y.shape}"
+        )
+    if form == "dense" and Y.dtype.kind not in "biuf":
+        try:
+            Y = Y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"Y must be an indicator matrix of 0 and 1; got entries of {Y.dtype}") from None
+    dtype = np.dtype(Y.dtype).str
+    table = csr_array(Y, dtype=np.float64, copy=True)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    strange = np.flatnonzero(table.data != 1.0)
+    if len(strange):
+        row = int(np.searchsorted(table.indptr, strange[0], side="right")) - 1
+        value, column = table.data[strange[0]], table.indices[strange[0]]
+        raise ValueError(f"Y must be an indicator matrix of 0 and 1; row {row}, column {column} is {value:g}")
+    if table.shape[1] < 2:
+        raise ValueError(f"a ranking needs at least two labels; Y has shape {table.shape}")
+    classes = np.arange(table.shape[1]) if names is None else np.asarray(names)
+    if classes.shape != (table.shape[1],):
+        raise ValueError(
+            f"one name a label is wanted: Y has {table.shape[1]} columns, and the names given have shape "
+            f"{classes.shape}"
+        )
+    if classes.dtype == object or classes.dtype.kind == "T":
+        classes = np.array([str(name) for name in classes])
+    if len(np.unique(classes)) < len(classes):
+        raise ValueError("two labels have the same name: each column of Y needs its own")
+    return Target(table, classes, form, dtype, names is not None)

@@ -1,0 +1,259 @@
+"""What each solver learns, and how it takes steps: factors, or a full matrix of features by labels.
+
+All of them have ``take``, which takes steps along rows in an order, ``scores`` of rows, and ``parts``, copies
+of the arrays from which the same learner can be made again. The steps themselves are in
+:mod:`nearer.ranking.loops`.
+"""
+
+from contextlib import suppress
+from functools import cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from nearer.jit import bind
+from nearer.lowrank import CONDITION, FixedRank, Rows, StepRoom
+from nearer.lowrank.factors import FEWEST_STEPS
+from nearer.ranking import loops
+from nearer.ranking.given import Labels
+
+# Singular values of a matrix that gets its rank back, in units of a step: with smaller ones a step overshoots.
+SMALLEST = 0.1
+MOST_DRAWS = 1000  # for one step of WARP: with fewer, the last violations among many labels are not found
+
+
+class Draws(NamedTuple):
+    """What WARP draws with: seed and steps taken before, draws at most, and the sums 1 + 1/2 + … + 1/i."""
+
+    seed: np.uint64
+    taken: int
+    most: int
+    harmonic: np.ndarray
+
+    @classmethod
+    def of(cls, seed: int, taken: int, n_labels: int) -> Self:
+        """Return the draws from a number of steps on."""
+        harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, n_labels + 1))])
+        return cls(np.uint64(seed), taken, MOST_DRAWS, harmonic)
+
+
+class MatrixRoom(NamedTuple):
+    """Room for a step of a full matrix: v, the weights of a row's entries, and the scores of all labels."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(cls, X: Rows, Y: Labels, n_labels: int) -> Self:
+        """Return room for the rows given."""
+        most = Y.most + 1
+        return cls(np.empty(most, dtype=np.int32), np.empty(most), np.empty(X.longest), np.empty(n_labels))
+
+
+class Learner:
+    """What learners of label rankings have in common.
+
+    Parameters
+    ----------
+    warp : bool
+        Whether a violating pair of labels is drawn for each row, in place of scoring them all.
+    seed : int
+        Of the draws.
+    """
+
+    def __init__(self, warp: bool, seed: int) -> None:
+        self.warp = warp
+        self.seed = seed
+
+    def take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float) -> np.ndarray:
+        """Take a step along each row of an order, so many having been taken before; return the losses met."""
+        losses = np.empty(len(order))
+        self._take(X, Y, order, taken, rate, losses)
+        if not np.isfinite(losses).all():
+            raise ValueError(
+                f"the scores left the range of numbers after {taken + int(np.isfinite(losses).argmin()):,} steps "
+                f"of size {rate:.3g}: a smaller learning_rate, or learning_rate='auto', helps"
+            )
+        return losses
+
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def parts(self) -> list[np.ndarray]:
+        """Return copies of what was learned, as the constructor takes it."""
+        raise NotImplementedError
+
+    def scores(self, table: Any) -> np.ndarray:
+        """Return the score of every label for each row of a table."""
+        raise NotImplementedError
+
+    def _loop(self, name: str, taken: int, n_labels: int) -> Any:
+        """Return a loop that draws or does not; the last argument of one that does is filled in."""
+        if not self.warp:
+            return compiled(name)
+        loop, draws = compiled(f"{name}_warp"), Draws.of(self.seed, taken, n_labels)
+        return lambda *given: loop(*given, draws)
+
+
+class Loreta(Learner):
+    """W = ABᵀ, by steps along the manifold of matrices of its rank."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
+        super().__init__(warp, seed)
+        self.matrix = FixedRank(A, B)
+
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+        room = StepRoom.of(Y.most + 1, self.matrix.rank)
+        loop = self._loop("loreta", taken, len(self.matrix.factors[0].table))
+        least = SMALLEST * rate * np.sqrt(2.0 * mean_square(X))
+        done = 0
+        while done < len(order):
+            stop = min(
+                len(order), done + max(FEWEST_STEPS, *(len(factor.table) for factor in self.matrix.factors))
+            )
+            reached = int(loop(X, Y, order, done, stop, CONDITION**2, rate, *self.matrix.factors, room, losses))
+            if not self._settled(least, early=reached < stop):
+                losses[reached - 1 :] = np.nan
+                return
+            done = reached
+
+    def _settled(self, least: float, early: bool) -> bool:
+        """Fold, or find better factors of the matrix where it is ill-conditioned; whether it has any."""
+        if not early:
+            with suppress(ValueError):  # it has lost its rank
+                self.matrix.fold()
+                return True
+        A, B = self.matrix.A, self.matrix.B
+        if not (np.isfinite(A).all() and np.isfinite(B).all()):
+            return False
+        self.matrix = FixedRank(*balanced(A, B, least))
+        return True
+
+    def parts(self) -> list[np.ndarray]:
+        """Return A and B."""
+        return [self.matrix.A, self.matrix.B]
+
+    def scores(self, table: Any) -> np.ndarray:
+        """Return the scores xᵀBAᵀ."""
+        A, B = self.matrix.factors
+        return np.asarray(((table @ B.table) @ B.turn @ A.turn.T) @ A.table.T)
+
+
+class PassiveAggressive(Learner):
+    """W = ABᵀ, by passive-aggressive steps on A and B in turn."""
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
+        super().__init__(warp, seed)
+        self.A, self.B = (np.array(factor, dtype=np.float64, order="C") for factor in (A, B))
+
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+        room = StepRoom.of(Y.most + 1, self.A.shape[1])
+        self._loop("pa", taken, len(self.A))(X, Y, order, taken, rate, self.A, self.B, room, losses)
+
+    def parts(self) -> list[np.ndarray]:
+        """Return A and B."""
+        return [self.A.copy(), self.B.copy()]
+
+    def scores(self, table: Any) -> np.ndarray:
+        """Return the scores xᵀBAᵀ."""
+        return np.asarray((table @ self.B) @ self.A.T)
+
+
+class Perceptron(Learner):
+    """A full matrix W of features by labels, by subgradient steps."""
+
+    def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
+        super().__init__(warp, seed)
+        self.W = np.array(W, dtype=np.float64, order="C")
+
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+        room = MatrixRoom.of(X, Y, self.W.shape[1])
+        self._loop("perceptron", taken, self.W.shape[1])(X, Y, order, rate, self.W, room, losses)
+
+    def parts(self) -> list[np.ndarray]:
+        """Return W."""
+        return [self.W.copy()]
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The matrix that scores are made with."""
+        return self.W
+
+    def scores(self, table: Any) -> np.ndarray:
+        """Return the scores xᵀW."""
+        return np.asarray(table @ self.coefficients)
+
+
+class GroupPerceptron(Perceptron):
+    """A full matrix by mirror descent with the mixed (2, 1) norm; W holds θ, the matrix before the mirror."""
+
+    def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
+        super().__init__(W, warp=warp, seed=seed)
+        self.power = max(2.0, float(np.log(len(self.W))))
+
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+        room = MatrixRoom.of(X, Y, self.W.shape[1])
+        loop = self._loop("group", taken, self.W.shape[1])
+        loop(X, Y, order, rate, self.power, self.W, self._squares(), room, losses)
+
+    def _squares(self) -> np.ndarray:
+        return np.einsum("jl,jl->j", self.W, self.W)
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The matrix W_j = (‖θ_j‖ / ‖θ‖₂ₛ)ˢ⁻² θ_j."""
+        squares = self._squares()
+        total = float((squares ** (0.5 * self.power)).sum())
+        shares = squares * total ** (-2.0 / self.power) if total > 0 else squares
+        return self.W * (shares ** (0.5 * self.power - 1.0))[:, None]
+
+
+LEARNERS: dict[str, Any] = {
+    "loreta": Loreta,
+    "pa": PassiveAggressive,
+    "perceptron": Perceptron,
+    "group-perceptron": GroupPerceptron,
+}
+
+
+def balanced(A: np.ndarray, B: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return factors of ABᵀ that are orthogonal and as large as each other.
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n, k) and (m, k)
+        Any factors.
+    least : float
+        Singular values below this are raised to it.
+
+    Examples
+    --------
+    >>> A, B = balanced(np.array([[8.0], [0.0]]), np.array([[0.5], [0.0]]), 0.1)
+    >>> A.T @ A, B.T @ B
+    (array([[4.]]), array([[4.]]))
+    """
+    Q, R = np.linalg.qr(A)
+    P, S = np.linalg.qr(B)
+    left, values, right = np.linalg.svd(R @ S.T)
+    roots = np.sqrt(np.maximum(values, least))
+    return Q @ left * roots, P @ right.T * roots
+
+
+def mean_square(X: Rows) -> float:
+    """Return the mean squared length of rows, 1 where all are zero.
+
+    Examples
+    --------
+    >>> mean_square(Rows.of(np.array([[3.0, 4.0], [0.0, 5.0]])))
+    25.0
+    """
+    total = float(X.values @ X.values)
+    return total / len(X.places) if total > 0 else 1.0
+
+
+@cache
+def compiled(name: str) -> Any:
+    """Return a loop of this room, compiled."""
+    return bind(getattr(loops, name))

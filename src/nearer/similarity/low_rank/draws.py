@@ -1,0 +1,85 @@
+"""Where the triplets of a fit come from: drawn from labels as they are needed, or given, in a new order a pass."""
+
+import warnings
+
+import numpy as np
+
+from nearer.comparisons import Comparisons
+from nearer.simulate import comparisons_from_labels
+
+CANDIDATES = 10  # objects of other classes among which the one most like the anchor is sought
+
+
+class FromLabels:
+    """Triplets drawn from class labels; with hard negatives, each with more than one candidate for its third.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Class labels.
+    objects : array of int
+        Which rows of the table the labels are of.
+    drawing : {"instances", "classes"}
+        See :func:`nearer.simulate.comparisons_from_labels`.
+    hard : bool
+        Draw candidates.
+    random : numpy.random.Generator
+        Draws.
+    """
+
+    def __init__(
+        self, labels: np.ndarray, objects: np.ndarray, drawing: str, hard: bool, random: np.random.Generator
+    ) -> None:
+        self.labels, self.objects, self.drawing, self.hard = labels, objects.astype(np.int32), drawing, hard
+        self.random = random
+        self._said = False
+
+    def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return n triplets, and a weight each."""
+        with warnings.catch_warnings():
+            if self._said:  # that a class is lonely is said once
+                warnings.simplefilter("ignore")
+            rows = comparisons_from_labels(self.labels, n, self.random, drawing=self.drawing).rows
+        self._said = True
+        if self.hard:
+            others = [rows]
+            for _ in range(CANDIDATES - 1):
+                others.append(self._others(rows[:, 0])[:, None])
+            rows = np.column_stack(others)
+        return np.ascontiguousarray(self.objects[rows]), np.ones(n)
+
+    def _others(self, anchors: np.ndarray) -> np.ndarray:
+        """Draw for each anchor an object of another class, evenly."""
+        drawn = self.random.integers(len(self.labels), size=len(anchors), dtype=np.int32)
+        while True:
+            same = np.flatnonzero(self.labels[drawn] == self.labels[anchors])
+            if len(same) == 0:
+                return drawn
+            drawn[same] = self.random.integers(len(self.labels), size=len(same), dtype=np.int32)
+
+
+class FromComparisons:
+    """Triplets that were given: all of them in a new order, then all of them in another.
+
+    Parameters
+    ----------
+    given : Comparisons
+        The triplets.
+    random : numpy.random.Generator or None
+        Draws the orders; None keeps the order as it is.
+    """
+
+    def __init__(self, given: Comparisons, random: np.random.Generator | None) -> None:
+        self.rows = given.rows
+        self.weights = np.ones(len(given)) if given.weights is None else given.weights
+        self.random = random
+        self._order = np.empty(0, dtype=np.intp)
+
+    def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return n triplets, and a weight each."""
+        while len(self._order) < n:
+            m = len(self.rows)
+            again = np.arange(m) if self.random is None else self.random.permutation(m)
+            self._order = np.concatenate([self._order, again])
+        which, self._order = self._order[:n], self._order[n:]
+        return np.ascontiguousarray(self.rows[which]), self.weights[which]

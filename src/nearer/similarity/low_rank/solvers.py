@@ -1,0 +1,114 @@
+"""The solvers of a low-rank similarity: what learns from a run of triplets, each by its loop."""
+
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nearer.jit import bind
+from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Room, Rows, StepRoom
+from nearer.similarity.low_rank import loops
+
+GENERAL_ONLY = ("pa", "loreta-identify")
+SOLVERS = ("loreta", "gd", *GENERAL_ONLY)
+SMALLEST_SHARE = 1e-3  # of the largest singular value of the inner matrix of "loreta-identify"
+
+
+class Learner:
+    """Factors of W that learn from triplets of rows of a table.
+
+    Parameters
+    ----------
+    solver : str
+        One of `SOLVERS`.
+    loss : object or None
+        A loss of two squared distances; None for the hinge of the bilinear score.
+    start : tuple of arrays of shape (d, k)
+        Y where W = YYᵀ; A and B where W = ABᵀ.
+    rows : Rows
+        The table.
+    """
+
+    def __init__(self, solver: str, loss: Any, start: tuple[np.ndarray, ...], rows: Rows) -> None:
+        self.rows = rows
+        self.steps = 0
+        k = start[0].shape[1]
+        psd = len(start) == 1
+        name = solver.removesuffix("-identify") + (("_psd" if loss is None else "_distance") if psd else "")
+        self._loop = compiled(name, loss)
+        room = StepRoom.of((2 if loss is None else 4) * rows.longest, k)
+        self._room = (room, Room.of(2, k)) if psd else (room,)
+        self._inner = k if solver == "loreta-identify" else 0
+        self._alternates = solver == "pa"
+        self._model = None
+        if solver.startswith("loreta"):
+            self._model = FixedRankPSD(*start) if psd else FixedRank(*start)
+            self._tables = self._model.factors
+        else:  # steps on the tables alone: nothing is ever turned
+            unit = np.eye(k)
+            self._tables = tuple(Factor(np.array(table, order="C"), unit, unit, unit) for table in start)
+
+    @property
+    def factors(self) -> tuple[np.ndarray, ...]:
+        """Y, or A and B, as they are now."""
+        return tuple(factor.whole for factor in self._tables)
+
+    def copy(self) -> "Learner":
+        """Return one that learns on by itself, from the same table."""
+        return deepcopy(self, {id(self.rows): self.rows})
+
+    def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Learn from triplets in their order, each with its step size; return the losses as they were met.
+
+        FloatingPointError where numbers left their range: the steps are too large.
+        """
+        losses = np.zeros(len(triplets))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._inner:
+                self._identify(triplets, steps, losses)
+            else:
+                self._run(triplets, steps, losses)
+            self.steps += len(triplets)
+            sizes = [float(np.abs(part).sum()) for factor in self._tables for part in factor]
+            sizes.append(float(losses.sum()))
+        if not np.isfinite(sizes).all():
+            raise FloatingPointError
+        return losses
+
+    def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
+        def taken(start: int, stop: int) -> int:
+            how_far = start, stop, self.steps if self._alternates else CONDITION**2
+            return int(self._loop(self.rows, triplets, steps, *how_far, *self._tables, *self._room, losses))
+
+        if self._model is None:
+            taken(0, len(triplets))
+        else:
+            self._model.run(len(triplets), taken)
+
+    def _identify(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
+        """Algorithm 6: after each step of LORETA, steps of a matrix between the factors, as many as the rank."""
+        for start in range(0, len(triplets), 1 + self._inner):
+            first, others = slice(start, start + 1), slice(start + 1, start + 1 + self._inner)
+            self._run(triplets[first], steps[first], losses[first])
+            between = np.eye(self._inner)
+            inner = compiled("within", None)
+            inner(self.rows, triplets[others], steps[others], *self._tables, between, *self._room, losses[others])
+            if not np.isfinite(between).all():
+                raise FloatingPointError
+            left, values, right = np.linalg.svd(between)
+            roots = np.sqrt(np.maximum(values, SMALLEST_SHARE * values[0]))
+            for factor, turn in zip(self._tables, (left, right.T), strict=True):
+                factor.turn[:] = factor.turn @ (turn * roots)
+                back = (turn / roots).T
+                factor.unturn[:] = back @ factor.unturn
+                factor.inverse[:] = back @ factor.inverse @ back.T
+            sizes = [np.linalg.norm(factor.turn) * np.linalg.norm(factor.unturn) for factor in self._tables]
+            if self._model is not None and max(sizes) > CONDITION * self._inner:
+                self._model.fold()
+
+
+@lru_cache(maxsize=64)
+def compiled(name: str, loss: Any) -> Any:
+    """Return a loop of this room, compiled for a loss."""
+    return bind(getattr(loops, name), loss)

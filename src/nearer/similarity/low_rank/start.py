@@ -1,0 +1,118 @@
+"""Where a low-rank similarity starts from: factors of full rank, as large as the features are small."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.extmath import randomized_svd
+
+from nearer.parameters import check
+
+STARTS = ("svd", "identity", "zero", "gaussian")
+FAINT = 1e-3  # of the largest column: directions added where a start has fewer than were asked for
+
+
+def first_factors(
+    init: Any, table: Any, triplets: np.ndarray, rank: int, psd: bool, random: np.random.Generator
+) -> tuple[np.ndarray, ...]:
+    """Return Y, or A and B, to start from.
+
+    Parameters
+    ----------
+    init : str, array or tuple of two arrays
+        As `LowRankSimilarity` takes it.
+    table : array or csr_array of shape (n, d)
+        Features.
+    triplets : array of shape (m, 3)
+        The first of them, for the start from zero.
+    rank : int
+        Columns of the factors.
+    psd : bool
+        Whether one factor is wanted, or two.
+    random : numpy.random.Generator
+        Draws what is drawn.
+    """
+    d = table.shape[1]
+    if not isinstance(init, str):
+        return _given(init, d, rank, psd)
+    scale = 1.0 / max(np.sqrt(_squares(table).mean()), np.finfo(float).tiny)
+    if init == "zero":
+        factors = _first_gradients(table, triplets[: 2 * rank], rank, psd, random)
+        return tuple(_of_full_rank(factor, rank, random) for factor in factors)
+    if init == "identity":
+        factor = scale * np.eye(d, rank)
+    elif init == "gaussian":
+        factor = scale * random.normal(size=(d, rank)) / np.sqrt(rank)
+    else:
+        n = min(rank, *table.shape)
+        _, _, right = randomized_svd(table, n, random_state=int(random.integers(2**31)))
+        factor = _of_full_rank(scale * right.T, rank, random)
+    return (factor,) if psd else (factor, factor.copy())
+
+
+def _given(init: Any, d: int, rank: int, psd: bool) -> tuple[np.ndarray, ...]:
+    factors = (init,) if psd else init
+    shapes = f"{(d, rank)}" if psd else f"two of {(d, rank)}"
+    arrays = tuple(np.asarray(factor, dtype=np.float64) for factor in factors)
+    if len(arrays) != (1 if psd else 2) or any(array.shape != (d, rank) for array in arrays):
+        got = " and ".join(str(array.shape) for array in arrays)
+        raise ValueError(f"init must be one of {', '.join(STARTS)}, or an array of shape {shapes}; got {got}")
+    return arrays
+
+
+def check_start(model: Any) -> None:
+    """Refuse an ``init`` that is no start."""
+    init = model.init
+    good = init in STARTS if isinstance(init, str) else isinstance(init, np.ndarray | list | tuple)
+    check(model, "init", good, f"one of {', '.join(map(repr, STARTS))}, or factors")
+
+
+def _first_gradients(
+    table: Any, triplets: np.ndarray, rank: int, psd: bool, random: np.random.Generator
+) -> list[np.ndarray]:
+    """Add up the gradients of the first triplets at W = 0, and cut the sum to its rank: A and B, or Y.
+
+    The sum is scaled such that these triplets have a score of one on average.
+    """
+    left = _dense(table[triplets[:, 0]]).T
+    right = _dense(table[triplets[:, 1]] - table[triplets[:, 2]]).T
+    if psd:  # ½(QZᵀ + ZQᵀ), of which the positive part is kept
+        basis, both = np.linalg.qr(np.column_stack([left, right]))
+        q, z = both[:, : len(triplets)], both[:, len(triplets) :]
+        values, vectors = np.linalg.eigh(0.5 * (q @ z.T + z @ q.T))
+        best = np.argsort(-values)[:rank]
+        factors = [basis @ (vectors[:, best] * np.sqrt(np.maximum(values[best], 0.0)))]
+    else:
+        (left_basis, q), (right_basis, z) = np.linalg.qr(left), np.linalg.qr(right)
+        u, values, v = np.linalg.svd(q @ z.T)
+        roots = np.sqrt(values[:rank])
+        factors = [left_basis @ (u[:, :rank] * roots), right_basis @ (v[:rank].T * roots)]
+    scores = ((left.T @ factors[0]) * (right.T @ factors[-1])).sum(axis=1)
+    mean = scores.mean()
+    return [factor / np.sqrt(mean) if mean > 0 else factor for factor in factors]
+
+
+def _of_full_rank(factor: np.ndarray, rank: int, random: np.random.Generator) -> np.ndarray:
+    """Add faint random directions until there are as many columns as asked for, none of them nothing."""
+    d = len(factor)
+    sizes = np.linalg.norm(factor, axis=0)
+    largest = sizes.max(initial=0.0) or 1.0
+    kept = factor[:, sizes > FAINT * FAINT * largest]
+    missing = rank - kept.shape[1]
+    if missing <= 0:
+        return kept
+    others = random.normal(size=(d, missing))
+    if kept.shape[1]:
+        basis = np.linalg.qr(kept)[0]
+        others -= basis @ (basis.T @ others)
+    return np.column_stack([kept, FAINT * largest * np.linalg.qr(others)[0]])
+
+
+def _squares(table: Any) -> np.ndarray:
+    if issparse(table):
+        return np.asarray(table.multiply(table).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", table, table)
+
+
+def _dense(table: Any) -> np.ndarray:
+    return table.toarray() if issparse(table) else table

@@ -1,0 +1,388 @@
+"""LabelRanker: what it takes, what it gives, what it says when something is wrong, and that it learns."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from literal_ranking import problem
+from scipy.sparse import csc_array, csr_array, csr_matrix, random_array
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score
+
+from extras import needs
+from nearer import LabelRanker, load_model
+from nearer.metrics import label_ranking_map
+
+LEARNING = ["loreta", "pa", "perceptron", "group-perceptron"]
+SOLVERS = [*LEARNING, "popularity"]
+
+
+def ranker(solver="loreta", **given):
+    given = {"n_steps": 2000, "learning_rate": 0.05, "random_state": 0, **given}
+    return LabelRanker(3, solver, **given)
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    X, Y = problem(n=1500, d=20, L=60, seed=3)
+    Y = Y[:, Y[:1000].any(axis=0)]
+    return X[:1000], Y[:1000], X[1000:], Y[1000:]
+
+
+@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("solver", LEARNING)
+def test_it_ranks_better_than_popularity(solver, sampling, simulated):
+    X, Y, unseen, truth = simulated
+    popular = LabelRanker(solver="popularity").fit(X, Y).score(unseen, truth)
+    model = LabelRanker(6, solver, sampling=sampling, random_state=0).fit(X, Y)
+    assert model.score(unseen, truth) > popular + 0.15
+    assert model.learning_rate_ > 0
+
+
+@pytest.mark.parametrize("init", ["zero", "identity", "gaussian"])
+def test_it_learns_from_every_start(init, simulated):
+    X, Y, unseen, truth = simulated
+    popular = LabelRanker(solver="popularity").fit(X, Y).score(unseen, truth)
+    assert LabelRanker(6, init=init, random_state=0).fit(X, Y).score(unseen, truth) > popular + 0.15
+
+
+def test_corel5k(data_folder):
+    with np.load(data_folder("multilabel") / "corel5k.npz", allow_pickle=False) as file:
+        X = csr_array(
+            (np.ones(len(file["X_indices"])), file["X_indices"], file["X_indptr"]), shape=file["X_shape"]
+        )
+        Y = csr_array(
+            (np.ones(len(file["Y_indices"])), file["Y_indices"], file["Y_indptr"]), shape=file["Y_shape"]
+        )
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    train, test = order[:4000], order[4000:]
+    with pytest.warns(UserWarning, match="true of no row"):
+        popular = LabelRanker(solver="popularity").fit(X[train], Y[train]).score(X[test], Y[test])
+    with pytest.warns(UserWarning, match="true of no row"):
+        model = LabelRanker(50, random_state=0).fit(X[train], Y[train])
+    assert 0.19 < popular < 0.24
+    assert model.score(X[test], Y[test]) > popular + 0.05
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sampling", ["warp", "all"])
+def test_sparse_rows_are_dense_ones(solver, sampling):
+    X, Y = problem(sparse=True)
+    sparse = csr_array(X)
+    sparse.data[::7] = 0.0  # explicit zeros
+    indices, data = sparse.indices.copy(), sparse.data.copy()
+    for start, stop in zip(sparse.indptr[:-1], sparse.indptr[1:], strict=True):
+        indices[start:stop], data[start:stop] = indices[start:stop][::-1], data[start:stop][::-1]
+    unsorted = csr_array((data, indices, sparse.indptr), shape=X.shape)
+    before = unsorted.copy()
+    dense = ranker(solver, sampling=sampling).fit(sparse.toarray(), Y).decision_function(sparse.toarray())
+    for table in (unsorted, csr_matrix(unsorted), csc_array(unsorted)):
+        model = ranker(solver, sampling=sampling).fit(table, csr_array(Y))
+        np.testing.assert_allclose(model.decision_function(table), dense, atol=1e-9)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(unsorted, name), getattr(before, name))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_stream_in_pieces_is_a_stream(solver, sampling, fit_intercept):
+    X, Y = problem()
+    given = {"sampling": sampling, "fit_intercept": fit_intercept}
+    whole = ranker(solver, **given).partial_fit(X[:100], Y[:100]).partial_fit(X[100:], Y[100:])
+    pieces = ranker(solver, **given)
+    for start, stop in ((0, 100), (100, 101), (101, 180), (180, 300)):
+        pieces.partial_fit(X[start:stop], Y[start:stop])
+    np.testing.assert_allclose(pieces.decision_function(X), whole.decision_function(X), atol=1e-9)
+    assert pieces.n_steps_ == whole.n_steps_ == 300
+    np.testing.assert_array_equal(pieces.label_counts_, Y.sum(axis=0))
+
+
+def test_the_step_size_found_first_is_kept():
+    X, Y = problem()
+    model = ranker(learning_rate="auto").partial_fit(X[:200], Y[:200])
+    rate = model.learning_rate_
+    assert model.partial_fit(X[200:], Y[200:]).learning_rate_ == rate
+    assert len(model.history_) == 2
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_seed_is_the_same_model(solver):
+    X, Y = problem()
+    first, second = (ranker(solver, learning_rate="auto").fit(X, Y).decision_function(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    if solver != "popularity":
+        assert (ranker(solver, random_state=1).fit(X, Y).decision_function(X) != first).any()
+
+
+def test_scores_are_those_of_the_factors():
+    X, Y = problem()
+    model = ranker().fit(X, Y)
+    W = model.label_factors_ @ model.feature_factors_.T
+    np.testing.assert_allclose(model.decision_function(X), X @ W.T + model.intercept_, atol=1e-10)
+    assert not hasattr(model, "coef_")
+    model = ranker("perceptron").fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T + model.intercept_, atol=1e-10)
+    assert not hasattr(model, "label_factors_")
+    assert not ranker(fit_intercept=False).fit(X, Y).intercept_.any()
+
+
+@pytest.mark.parametrize("form", ["dense", "bool", "sparse"])
+def test_predictions_are_written_as_y_was(form):
+    X, Y = problem()
+    Y = {"dense": Y, "bool": Y.astype(bool), "sparse": csr_array(Y.astype(np.float32))}[form]
+    model = ranker().fit(X, Y)
+    found = model.predict(X)
+    assert type(found) is type(Y)
+    assert found.dtype == Y.dtype
+    assert model.n_labels_ == round(Y.sum() / 300)
+    np.testing.assert_array_equal(np.asarray(found.sum(axis=1)).ravel(), model.n_labels_)
+    numbers, scores = model.top_k(X, model.n_labels_)
+    dense = found.toarray() if form == "sparse" else found
+    assert np.take_along_axis(dense, numbers, axis=1).all()
+    np.testing.assert_allclose(scores, -np.sort(-model.decision_function(X), axis=1)[:, : model.n_labels_])
+
+
+def test_top_k_has_names_and_puts_equal_ones_in_order():
+    X, Y = problem(L=4)
+    Y[:, :] = 0
+    Y[:100, 2], Y[100:150, 0], Y[150:200, 3] = 1, 1, 1
+    with pytest.warns(UserWarning, match="1 of 4 labels are true of no row"):
+        model = LabelRanker(solver="popularity").fit(X, Y, labels=["sea", "sky", "cat", "dog"])
+    labels, counts = model.top_k(X[:2], 4)
+    assert labels.tolist() == [["cat", "sea", "dog", "sky"]] * 2
+    assert counts.tolist() == [[100, 50, 50, 0]] * 2
+    assert model.top_k(X[:1], 2)[0].tolist() == [["cat", "sea"]]
+    with pytest.raises(ValueError, match="k must be a whole number from 1 to 4"):
+        model.top_k(X, 5)
+
+
+def test_a_data_frame_names_its_labels():
+    needs("pandas")
+    import pandas as pd
+
+    X, Y = problem(L=3)
+    frame = pd.DataFrame(Y, columns=["sea", "sky", "cat"])
+    model = ranker(n_steps=100).fit(X, frame)
+    assert model.classes_.tolist() == ["sea", "sky", "cat"]
+    assert model.score(X, frame) == model.score(X, Y)
+    with pytest.raises(ValueError, match="column 0 of Y is called 'sky', but label 0 was 'sea' at first"):
+        model.score(X, frame[["sky", "sea", "cat"]])
+
+
+def test_one_class_a_row():
+    X, _ = problem()
+    y = np.array(["low", "high", "high"])[(X[:, :3].argmax(axis=1))]
+    model = LabelRanker(1, random_state=0, n_steps=3000).fit(X, y)
+    assert model.decision_function(X).shape == (300,)
+    assert model.score(X, y) > 0.8
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(model.decision_function(X) > 0).astype(int)])
+    words = np.array(["a", "b", "c"])[X[:, :3].argmax(axis=1)]
+    stream = ranker(learning_rate=0.3).partial_fit(X[:10], words[:10], classes=["a", "b", "c", "never"])
+    stream.partial_fit(X[10:], words[10:])
+    assert "never" not in stream.predict(X)
+    assert set(stream.top_k(X, 4)[0][:, 3]) == {"never"}
+
+
+def test_rows_that_teach_nothing_are_passed_over_and_counted():
+    X, Y = problem()
+    empty, full = np.zeros((3, 15), dtype=int), np.ones((2, 15), dtype=int)
+    more = np.vstack([Y, empty, full])
+    model = ranker().fit(np.vstack([X, X[:5]]), more)
+    assert model.n_skipped_ == 5
+    assert model.n_rows_ == 302
+    model.partial_fit(X[:3], empty)
+    assert model.n_skipped_ == 8
+    assert model.score(np.vstack([X, X[:3]]), np.vstack([Y, empty])) == pytest.approx(model.score(X, Y))
+    for nothing in (empty, full[:1].repeat(3, axis=0)):
+        with pytest.raises(ValueError, match="nothing to learn from"):
+            ranker().fit(X[:3], nothing)
+
+
+def test_labels_that_nobody_has_come_last():
+    X, Y = problem()
+    Y[:, [4, 9]] = 0
+    Y[Y.sum(axis=1) == 0, 0] = 1
+    with pytest.warns(UserWarning, match="2 of 15 labels are true of no row"):
+        model = ranker(init="gaussian").fit(X, Y)
+    assert (np.sort(model.top_k(X, 15)[0][:, 13:], axis=1) == [4, 9]).all()
+
+
+def test_early_stopping_keeps_the_best():
+    X, Y = problem(n=400, d=30, L=40)
+    Y = Y[:, Y.any(axis=0)]
+    records = []
+    model = ranker(early_stopping=True, n_steps=20_000, learning_rate=0.3, callback=records.append).fit(X, Y)
+    scores = [record["score"] for record in model.history_]
+    assert [record["steps"] for record in records] == [record["steps"] for record in model.history_]
+    assert len(scores) - 1 - int(np.argmax(scores)) in (5, 19 - int(np.argmax(scores)))
+    assert model.n_steps_ == model.history_[-1]["steps"]
+    assert {"steps", "loss", "score", "seconds"} == set(model.history_[0])
+
+
+def test_a_callback_stops():
+    X, Y = problem()
+    model = ranker(callback=lambda record: record["steps"] >= 300).fit(X, Y)
+    assert model.n_steps_ == 300
+
+
+def test_factors_to_start_from():
+    X, Y = problem()
+    first = ranker(fit_intercept=False).fit(X, Y)
+    pair = first.label_factors_, first.feature_factors_
+    again = ranker(fit_intercept=False, init=pair, n_steps=1, learning_rate=1e-9).fit(X, Y)
+    np.testing.assert_allclose(again.decision_function(X), first.decision_function(X), atol=1e-6)
+    with pytest.raises(
+        ValueError, match=r"shapes \(15, 3\), labels by rank, and \(13, 3\), .* the constant one last"
+    ):
+        ranker(init=pair).fit(X, Y)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_saved_model_goes_on_as_if_nothing_had_happened(solver, tmp_path):
+    X, Y = problem()
+    names = [f"label {number}" for number in range(15)]
+    model = ranker(solver).fit(X, csr_array(Y), labels=names)
+    model.save(tmp_path / "a.nearer")
+    for again in (load_model(tmp_path / "a.nearer"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        assert again.top_k(X, 2)[0].tolist() == model.top_k(X, 2)[0].tolist()
+        assert again.history_ == model.history_
+        again.partial_fit(X, csr_array(Y))
+    further = pickle.loads(pickle.dumps(model)).partial_fit(X, csr_array(Y))
+    np.testing.assert_allclose(again.decision_function(X), further.decision_function(X), atol=1e-12)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_thousands_of_labels_and_features_fit_into_memory():
+    L = n = 20_000
+    random = np.random.default_rng(0)
+    X = csr_array(random_array((400, n), density=20 / n, rng=random))
+    places = random.integers(0, L, (400, 3))
+    Y = csr_array((np.ones(1200), places.ravel(), np.arange(401) * 3), shape=(400, L))
+    Y.sum_duplicates()
+    Y.data[:] = 1.0
+    for sampling in ("warp", "all"):
+        model = LabelRanker(5, sampling=sampling, learning_rate=0.1, n_steps=400, random_state=0)
+        tracemalloc.start()
+        with pytest.warns(UserWarning, match="true of no row"):
+            model.fit(X, Y)
+        model.top_k(X, 5)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4e8  # labels by features would be 3.2e9 bytes
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was():
+    X, Y = problem()
+    model = ranker().fit(X, Y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="row 0, column 2 is 7"):
+        model.fit(X, np.where(Y == 0, 0, 7) * 0 + [[0, 0, 7, *[0] * 12]])
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    model.callback = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert model.n_steps_ == 2000
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"solver": "sgd"}, "solver must be one of 'loreta'"),
+        ({"rank": None}, "rank must be a positive integer for solver='loreta'; got None"),
+        ({"rank": 0}, "rank must be a positive integer"),
+        ({"rank": 14}, "rank=14 is more than a matrix of 15 labels by 13 features can have, the constant"),
+        (
+            {"rank": 13, "fit_intercept": False},
+            "rank=13 is more than a matrix of 15 labels by 12 features can have:",
+        ),
+        ({"init": "random"}, "init must be 'zero', 'identity', 'gaussian' or a pair"),
+        ({"sampling": "some"}, "sampling must be 'all' or 'warp'"),
+        ({"learning_rate": -1.0}, "learning_rate must be 'auto' or a number > 0; got -1.0"),
+        ({"n_steps": 0}, "n_steps must be None or a positive integer"),
+        ({"fit_intercept": 1}, "fit_intercept must be True or False"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be a number between 0 and 1"),
+        ({"callback": 3}, "callback must be None or a function"),
+    ],
+)
+def test_parameters_that_cannot_be(given, message):
+    X, Y = problem()
+    with pytest.raises(ValueError, match=message):
+        LabelRanker(**{"rank": 3, **given}).fit(X, Y)
+
+
+def test_labels_that_cannot_be():
+    X, Y = problem()
+    wrong = [
+        (Y + 0.5, "indicator matrix of 0 and 1; row 0, column 0 is"),
+        (np.where(Y, np.nan, 0), "indicator matrix of 0 and 1; row 0, column .* is nan"),
+        (np.full((300, 2), "x"), "indicator matrix of 0 and 1; got entries of <U1"),
+        (csr_array((np.ones(4), [0, 0, 1, 1], [0, 2, *[4] * 299]), shape=(300, 3)), "row 0, column 0 is 2"),
+        (Y[:10], "inconsistent numbers of samples"),
+        (np.zeros((300, 2, 2)), "a table of rows by labels or one class a row"),
+        ([[0], *[[0, 1]] * 299], "MultiLabelBinarizer|inhomogeneous"),
+        (csr_array(Y[:, :1]), "at least two labels"),
+        (np.zeros(300), "at least two classes"),
+    ]
+    for given, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            ranker().fit(X, given)
+    with pytest.raises(ValueError, match="Y has 15 columns, and the names given have shape"):
+        ranker().fit(X, Y, labels=["a"])
+    with pytest.raises(ValueError, match="two labels have the same name"):
+        ranker().fit(X, Y, labels=["a"] * 15)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        ranker().partial_fit(X, Y[:, 0])
+    model = ranker().fit(X, Y)
+    with pytest.raises(ValueError, match="Y has 14 columns, but had 15 labels at first"):
+        model.partial_fit(X, Y[:, 1:])
+    with pytest.raises(ValueError, match="Y was an indicator matrix of 15 labels at first; got one class a row"):
+        model.partial_fit(X, Y[:, 0])
+    stream = ranker().partial_fit(X, Y[:, 0], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"row 3 has the class .*, which is not among the 3 classes"):
+        stream.partial_fit(X[:4], [0, 1, 0, 5])
+
+
+def test_going_on_from_another_model_is_refused():
+    X, Y = problem()
+    with pytest.raises(ValueError, match="another has learned this model"):
+        ranker("perceptron").fit(X, Y).set_params(solver="loreta").partial_fit(X, Y)
+    with pytest.raises(ValueError, match="rank=2 cannot go on from a model of rank 3"):
+        ranker().fit(X, Y).set_params(rank=2).partial_fit(X, Y)
+    with pytest.raises(ValueError, match="fit_intercept=False cannot go on"):
+        ranker().fit(X, Y).set_params(fit_intercept=False).partial_fit(X, Y)
+
+
+def test_steps_that_are_too_large_are_named():
+    X, Y = problem()
+    with pytest.raises(ValueError, match="a smaller learning_rate"):
+        ranker(learning_rate=1e300, sampling="all", init="identity").fit(X, Y)
+    with pytest.raises(ValueError, match="the largest feature is 1e\\+40"):
+        ranker().fit(np.full((300, 12), 1e40), Y)
+
+
+def test_label_ranking_map_is_scikit_learns_average_precision():
+    random = np.random.default_rng(0)
+    scores, Y = random.normal(size=(2000, 300)), random.random((2000, 300)) < 0.02
+    counted = Y.any(axis=1)
+    rows = [average_precision_score(y, s) for y, s in zip(Y[counted], scores[counted], strict=True)]
+    assert not counted.all()
+    for given in (Y, Y.astype(int), csr_array(Y.astype(float)), csr_matrix(Y.astype(int))):
+        assert label_ranking_map(scores, given) == pytest.approx(np.mean(rows))
+    ties = np.round(scores)
+    rows = [average_precision_score(y, s) for y, s in zip(Y[counted], ties[counted], strict=True)]
+    assert label_ranking_map(ties, Y) == pytest.approx(np.mean(rows))
+    with pytest.raises(ValueError, match=r"scores have shape .*, Y has shape"):
+        label_ranking_map(scores, Y[:, 1:])
+    with pytest.raises(ValueError, match="none of the 3 rows of Y has a label"):
+        label_ranking_map(np.ones((3, 2)), np.zeros((3, 2)))
+    scores[17, 4] = np.nan
+    with pytest.raises(ValueError, match="row 17 and label 4 is NaN"):
+        label_ranking_map(scores, Y)

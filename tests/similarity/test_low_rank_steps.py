@@ -1,0 +1,226 @@
+"""The loops of a low-rank similarity equal plain numpy, triplet by triplet, whatever the table looks like."""
+
+import literal_low_rank as literal
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.preprocessing import normalize
+
+from nearer.losses import as_loss
+from nearer.lowrank import Rows, factors
+from nearer.similarity.low_rank import loops, solvers
+from nearer.similarity.low_rank.solvers import SMALLEST_SHARE, Learner
+from nearer.simulate import comparisons_from_labels
+
+D, RANK, OBJECTS = 24, 4, 40
+
+# (solver, loss, how many factors, the loop in plain numpy, a step size)
+CASES = {
+    "loreta": ("loreta", None, 2, literal.loreta, 0.3),
+    "loreta-psd": ("loreta", None, 1, literal.loreta_psd, 0.3),
+    "loreta-ste": ("loreta", "ste", 1, literal.loreta_distance, 0.2),
+    "loreta-gnmds": ("loreta", "gnmds", 1, literal.loreta_distance, 0.05),
+    "gd": ("gd", None, 2, literal.gd, 0.05),
+    "gd-psd": ("gd", None, 1, literal.gd_psd, 0.05),
+    "gd-ste": ("gd", "ste", 1, literal.gd_distance, 0.05),
+    "pa": ("pa", None, 2, literal.pa, 0.3),
+    "loreta-identify": ("loreta-identify", None, 2, literal.loreta_identify, 0.1),
+}
+
+
+def problem(n=400, width=3, seed=0):
+    """Return a table that is mostly zeros, with an empty row and two equal ones, triplets, and a step size each."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(OBJECTS, D)) * (random.random((OBJECTS, D)) < 0.3)
+    X[7] = 0.0
+    X[9] = X[8]
+    rows = np.array([random.choice(OBJECTS, width, replace=False) for _ in range(n)], dtype=np.int32)
+    weights = random.uniform(0.2, 1.8, size=n)
+    weights[::17] = 0.0
+    return X, rows, weights
+
+
+def start_of(n_factors, seed=1):
+    random = np.random.default_rng(seed)
+    return tuple(random.normal(size=(D, RANK)) / 2 for _ in range(n_factors))
+
+
+def both(case, X, table, rows, weights):
+    """Return what the loop learned and what plain numpy did: factors and losses of each."""
+    solver, loss, n_factors, reference, size = CASES[case]
+    start = start_of(n_factors)
+    more = () if loss is None else (as_loss(loss, RANK),)
+    learner = Learner(solver, more[0] if more else None, start, Rows.of(table))
+    losses = learner.take(rows, size * weights)
+    if solver == "loreta-identify":
+        more = (SMALLEST_SHARE,)
+    return learner, losses, *reference(X, rows, size * weights, *start, *more)
+
+
+def close(found, wanted, tolerance=1e-9):
+    assert np.abs(np.asarray(found) - wanted).max() <= tolerance * np.abs(wanted).max()
+
+
+def same_factors(learner, wanted):
+    """See that the factors are those wanted; in Algorithm 6, only that W is: a column of both may change its sign."""
+    if learner._inner:
+        close(learner.factors[0] @ learner.factors[1].T, wanted[0] @ wanted[1].T)
+        return
+    for found, factor in zip(learner.factors, wanted, strict=True):
+        close(found, factor)
+
+
+@pytest.mark.parametrize("width", [3, 7], ids=["one negative", "the hardest of five"])
+@pytest.mark.parametrize("kind", [np.ascontiguousarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("case", CASES)
+def test_400_triplets(case, kind, width):
+    X, rows, weights = problem(width=width)
+    learner, losses, wanted, met = both(case, X, kind(X), rows, weights)
+    assert learner.steps == len(rows)
+    close(losses, met)
+    same_factors(learner, wanted)
+    start = start_of(len(wanted))
+    assert min(np.abs(factor - old).max() for factor, old in zip(wanted, start, strict=True)) > 0.1  # it learned
+    assert 0 < np.mean(np.array(met) > 0)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("loreta")])
+def test_folds_change_nothing(case, monkeypatch):
+    monkeypatch.setattr(solvers, "CONDITION", 1.0005)
+    monkeypatch.setattr(factors, "FEWEST_STEPS", 50)
+    X, rows, weights = problem()
+    learner, losses, wanted, met = both(case, X, csr_array(X), rows, weights)
+    assert learner._model.n_folds > len(rows) // 50 + 5
+    close(losses, met)
+    same_factors(learner, wanted)
+
+
+@pytest.mark.parametrize("name", ["ste", "gnmds"])
+def test_a_distance_takes_the_steps_of_theorem_6(name):
+    X, rows, weights = problem(n=200)
+    X = X / 3
+    loss, (Y,), steps = as_loss(name, RANK), start_of(1), 0.1 * weights
+    learner = Learner("loreta", loss, (Y,), Rows.of(X))
+    losses = learner.take(rows, steps)
+    W, met = literal.loreta_distance_matrix(X, rows, steps, Y, loss)
+    close(losses, met)
+    close(learner.factors[0] @ learner.factors[0].T, W)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "loreta-identify"])
+def test_triplets_in_runs_are_triplets_in_one(case):
+    X, rows, weights = problem()
+    solver, loss, n_factors, _, size = CASES[case]
+    loss = None if loss is None else as_loss(loss, RANK)
+    whole, parts = (Learner(solver, loss, start_of(n_factors), Rows.of(csr_array(X))) for _ in range(2))
+    met = whole.take(rows, size * weights)
+    places = [0, 1, 8, 111, len(rows)]  # runs of odd and even length
+    met_in_parts = [
+        parts.take(rows[i:j], size * weights[i:j]) for i, j in zip(places[:-1], places[1:], strict=True)
+    ]
+    np.testing.assert_array_equal(np.concatenate(met_in_parts), met)
+    for one, other in zip(whole.factors, parts.factors, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_copy_learns_by_itself(case):
+    X, rows, weights = problem(n=60)
+    learner, *_ = both(case, X, X, rows, weights)
+    before = learner.factors
+    twin = learner.copy()
+    assert twin.rows is learner.rows
+    met = twin.take(rows, 0.05 * weights)
+    for now, old in zip(learner.factors, before, strict=True):
+        np.testing.assert_array_equal(now, old)
+    np.testing.assert_array_equal(learner.take(rows, 0.05 * weights), met)
+
+
+def test_the_turns_of_algorithm_6_are_folded_before_they_lose_their_condition():
+    X, rows, _ = problem(n=300)
+    rows = rows[:3].repeat(100, axis=0)  # few triplets, so that few directions are called for
+    rows = rows[np.random.default_rng(0).permutation(300)]
+    learner = Learner("loreta-identify", None, start_of(2), Rows.of(X))
+    for _ in range(20):
+        learner.take(rows, np.full(300, 5.0))
+        for factor in learner._tables:
+            whole = factor.whole
+            assert np.linalg.cond(factor.turn) < 30 * RANK * solvers.CONDITION
+            close(factor.turn @ factor.unturn, np.eye(RANK))
+            close(factor.inverse @ (whole.T @ whole), np.eye(RANK), 1e-6)
+
+
+def test_few_directions_do_not_ruin_algorithm_6():
+    # Few directions tell most of ten digits: without folds, many such rounds leave the range of numbers.
+    X, y = load_digits(return_X_y=True)
+    X = normalize(X)
+    rows = comparisons_from_labels(y, 12_000, 0).rows
+    start = np.linalg.svd(X, full_matrices=False)[2][:5].T
+    learner = Learner("loreta-identify", None, (start, start), Rows.of(X))
+    learner.take(rows, np.full(len(rows), 0.3))
+    assert learner._model.n_folds > 1
+    assert max(np.linalg.cond(factor.turn) for factor in learner._tables) < 30 * 5 * solvers.CONDITION
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_columns_that_no_row_has_cost_nothing_and_change_nothing(case):
+    X, rows, weights = problem(width=4)
+    table = csr_array(X)
+    wide = csr_array((table.data, 10 * table.indices, table.indptr), shape=(OBJECTS, 10 * D))
+    solver, loss, n_factors, _, size = CASES[case]
+    loss = None if loss is None else as_loss(loss, RANK)
+    start = tuple(np.roll(np.eye(D, RANK), j, axis=0) for j in range(n_factors))
+    spread = tuple(np.zeros((10 * D, RANK)) for _ in start)
+    for factor, few in zip(spread, start, strict=True):
+        factor[::10] = few
+    narrow = Learner(solver, loss, start, Rows.of(table))
+    broad = Learner(solver, loss, spread, Rows.of(wide))
+    np.testing.assert_array_equal(broad.take(rows, size * weights), narrow.take(rows, size * weights))
+    for few, many in zip(narrow.factors, broad.factors, strict=True):
+        np.testing.assert_array_equal(many[::10], few)
+        assert np.count_nonzero(many) == np.count_nonzero(few)
+    assert broad._room[0].values.size == narrow._room[0].values.size < D * (2 if loss is None else 4)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_loop_touches_no_row_of_a_table_but_those_of_its_triplets(case):
+    X, rows, weights = problem()
+    X[:, 5:9] = 0.0
+    solver, loss, n_factors, _, size = CASES[case]
+    start = start_of(n_factors)
+    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start, Rows.of(csr_array(X)))
+    learner.take(rows, size * weights)
+    for factor, old in zip(learner._tables, start, strict=True):
+        np.testing.assert_array_equal(factor.table[5:9], old[5:9])
+        assert (factor.table != old).any()
+    if solver.startswith("loreta"):  # what moves all rows is in the turn
+        assert all(
+            (factor.whole[5:9] != old[5:9]).any() for factor, old in zip(learner._tables, start, strict=True)
+        )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", [case for case in CASES if case != "pa"])  # whose steps are never too long
+def test_numbers_out_of_range_are_told(case):
+    X, rows, _ = problem()
+    solver, loss, n_factors, _, _ = CASES[case]
+    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X))
+    with pytest.raises((FloatingPointError, ValueError)):
+        learner.take(rows, np.full(len(rows), 1e200))
+
+
+def test_the_given_start_is_left_as_it_is():
+    X, rows, weights = problem(n=50)
+    for solver, loss, n_factors, _, size in CASES.values():
+        start = start_of(n_factors)
+        Learner(solver, None if loss is None else as_loss(loss, RANK), start, Rows.of(X)).take(
+            rows, size * weights
+        )
+        for factor, same in zip(start, start_of(n_factors), strict=True):
+            np.testing.assert_array_equal(factor, same)
+
+
+def test_every_loop_has_its_reference():
+    named = {name for name in vars(loops) if hasattr(literal, name)}
+    assert named >= {"loreta", "loreta_psd", "loreta_distance", "gd", "gd_psd", "gd_distance", "pa"}
