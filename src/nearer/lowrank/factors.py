@@ -49,18 +49,19 @@ class Factor(NamedTuple):
 
     def fold(self) -> None:
         """Multiply the turn into the table, in place, and find the inverse anew."""
-        self.table[:] = self.table @ self.turn
+        self.table[:] = self.whole
         self.turn[:] = self.unturn[:] = np.eye(len(self.turn))
         self.renew()
 
     def renew(self) -> None:
         """Find (AᵀA)⁻¹ from the table alone."""
-        gram = self.table.T @ self.table
-        try:
+        with np.errstate(all="ignore"):  # what is not a number is told below
+            gram = self.table.T @ self.table
             scale = 1.0 / np.sqrt(np.diagonal(gram))
-            found = cho_solve(cho_factor(gram * scale * scale[:, None]), np.eye(len(gram)))
-        except (np.linalg.LinAlgError, ValueError):
-            found = np.full_like(gram, np.nan)
+            try:
+                found = cho_solve(cho_factor(gram * scale * scale[:, None]), np.eye(len(gram)))
+            except (np.linalg.LinAlgError, ValueError):
+                found = np.full_like(gram, np.nan)
         if not np.isfinite(found).all():
             raise ValueError(
                 f"a factor of shape {self.table.shape} has not the rank {len(gram)}: its columns depend on each "
@@ -71,7 +72,8 @@ class Factor(NamedTuple):
     @property
     def whole(self) -> np.ndarray:
         """The matrix A itself, a new array."""
-        return self.table @ self.turn
+        with np.errstate(all="ignore"):  # numbers beyond their range are found by whoever takes steps
+            return self.table @ self.turn
 
 
 class Columns(NamedTuple):
@@ -175,14 +177,16 @@ class _Learning:
             How many.
         steps : callable
             ``steps(start, stop)`` takes steps from start on and returns where it ended: at stop, or earlier where
-            a turn's squared condition went beyond ``CONDITION ** 2``.
+            a turn's squared condition went beyond ``CONDITION ** 2``. Minus where it ended asks for a fold, too, and
+            does so at stop as well.
         """
         done = 0
         while done < count:
             stop = min(count, done + self._between - self._since)
-            reached = steps(done, stop)
+            said = steps(done, stop)
+            reached = abs(said)
             self._since += reached - done
-            if reached < stop or self._since >= self._between:
+            if said < stop or self._since >= self._between:
                 self.fold()
             done = reached
 

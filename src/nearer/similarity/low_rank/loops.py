@@ -3,14 +3,15 @@
 A triplet (a, b, c) has the anchor q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz shall be at least
 one. Where it has more than three columns, those from the third on are candidates for c, and the one that is most
 like a is taken. The features come as `Rows`, in which dense rows and sparse ones look alike; z is merged into room
-for it. A loop fills in the losses and returns where it stopped: earlier than asked for where a factor is to be
-folded.
+for it. A loop fills in the losses and returns where it stopped: minus that, and maybe earlier than asked for,
+where a factor is to be folded.
 """
 
 from typing import Any
 
 import numpy as np
 
+from nearer.jit import called
 from nearer.lowrank.loops import (
     advance,
     advance_one,
@@ -52,7 +53,7 @@ def loreta(
         other = advance_one(B, room.v, room.u, s, room.right, long, room.by, room.across, room.change)
         spread(B.table, room.columns, 0, room.values, 0, m, 1.0, room.change)
         if max(bound, other) > limit:
-            return t + 1
+            return -(t + 1)
     return stop
 
 
@@ -85,13 +86,10 @@ def loreta_psd(
         two.squares[0, 1] = product(X.columns, X.values, place, first, n, room.columns, room.values, 0, 0, m)
         two.squares[1, 0] = two.squares[0, 1]
         bound = psd_advance(Y, two)
-        if bound == 0.0:  # the step left the range of numbers, and nothing was changed
-            losses[t] = np.nan
-            return stop
         spread(Y.table, X.columns, place, X.values, first, n, 1.0, two.change[0])
         spread(Y.table, room.columns, 0, room.values, 0, m, 1.0, two.change[1])
         if bound > limit:
-            return t + 1
+            return -(t + 1)
     return stop
 
 
@@ -124,13 +122,10 @@ def loreta_distance(
         two.squares[0, 1] = product(room.columns, room.values, 0, 0, n, room.columns, room.values, half, half, m)
         two.squares[1, 0] = two.squares[0, 1]
         bound = psd_advance(Y, two)
-        if bound == 0.0:  # the step left the range of numbers, and nothing was changed
-            losses[t] = np.nan
-            return stop
         spread(Y.table, room.columns, 0, room.values, 0, n, 1.0, two.change[0])
         spread(Y.table, room.columns, half, room.values, half, m, 1.0, two.change[1])
         if bound > limit:
-            return t + 1
+            return -(t + 1)
     return stop
 
 
@@ -258,7 +253,36 @@ def psd_advance(Y: Any, two: Any) -> float:
     for a in range(2):
         times(Y.inverse, two.E[a], two.U[a])
     psd_coefficients(two.U, two.D, two, two.omega, two.theta)
-    return advance(Y, two.U, two.U, two.omega, two.theta, two.E, two.squares, two, two.change)
+    bound = advance(Y, two.U, two.U, two.omega, two.theta, two.E, two.squares, two, two.change)
+    if bound == 0.0:
+        step_outright(Y, two)
+        return np.inf
+    return bound
+
+
+@called
+def step_outright(Y: Any, two: Any) -> None:
+    """Take a step too long for the turn in all rows of the table, but for what `spread` adds; a fold must follow."""
+    table, turn, unturn, U = Y.table, Y.turn, Y.unturn, two.U
+    k = turn.shape[0]
+    for i in range(table.shape[0]):
+        for j in range(k):
+            two.vector[j] = 0.0
+        for c in range(k):
+            for j in range(k):
+                two.vector[j] += table[i, c] * turn[c, j]
+        for a in range(2):
+            two.by[a] = dot(two.vector, U[a])
+        for j in range(k):
+            table[i, j] = two.vector[j]
+            for a in range(2):
+                for b in range(2):
+                    table[i, j] += two.by[a] * two.omega[a, b] * U[b, j]
+    for i in range(k):
+        for j in range(k):
+            turn[i, j] = unturn[i, j] = 1.0 * (i == j)
+        for a in range(2):
+            two.change[a, i] = two.theta[a, 0] * U[0, i] + two.theta[a, 1] * U[1, i]
 
 
 def direction(X: Any, b: int, c: int, room: Any) -> int:

@@ -35,7 +35,7 @@ def first_factors(
     d = table.shape[1]
     if not isinstance(init, str):
         return _given(init, d, rank, psd)
-    scale = 1.0 / max(np.sqrt(_squares(table).mean()), np.finfo(float).tiny)
+    scale = 1.0 / (np.sqrt(_squares(table).mean()) or 1.0)
     if init == "zero":
         factors = _first_gradients(table, triplets[: 2 * rank], rank, psd, random)
         return tuple(_of_full_rank(factor, rank, random) for factor in factors)
