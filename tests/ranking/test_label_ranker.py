@@ -370,7 +370,8 @@ def test_steps_that_are_too_large_are_named():
 
 def test_label_ranking_map_is_scikit_learns_average_precision():
     random = np.random.default_rng(0)
-    scores, Y = random.normal(size=(2000, 300)), random.random((2000, 300)) < 0.02
+    scores, Y = random.normal(size=(900, 300)), random.random((900, 300)) < 0.02
+    Y[5] = False
     counted = Y.any(axis=1)
     rows = [average_precision_score(y, s) for y, s in zip(Y[counted], scores[counted], strict=True)]
     assert not counted.all()

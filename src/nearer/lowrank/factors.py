@@ -177,8 +177,8 @@ class _Learning:
             How many.
         steps : callable
             ``steps(start, stop)`` takes steps from start on and returns where it ended: at stop, or earlier where
-            a turn's squared condition went beyond ``CONDITION ** 2``. Minus where it ended asks for a fold, too, and
-            does so at stop as well.
+            a turn's squared condition went beyond ``CONDITION ** 2``. Minus where it ended asks for a fold, too,
+            and does so at stop as well.
         """
         done = 0
         while done < count:

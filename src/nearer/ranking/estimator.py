@@ -114,7 +114,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
     With all labels scored, a row with d violated labels pushes the highest false one down d times as far as it
     pulls each of them up. That is restless: on corel5k and delicious it ranked no better than popularity, and
     pairs that are drawn ranked much better. Hence the default. The weight of a pair of "warp" is 1 + 1/2 + … +
-    1/⌊(n_labels - |Y|) / draws⌋, divided by what it is after a single draw, so that learning rates mean about
+    1/⌊false labels / draws⌋, divided by what it is after a single draw, so that learning rates mean about
     the same for both. At most 1,000 labels are drawn.
 
     References

@@ -262,7 +262,7 @@ def psd_advance(Y: Any, two: Any) -> float:
 
 @called
 def step_outright(Y: Any, two: Any) -> None:
-    """Take a step too long for the turn in all rows of the table, but for what `spread` adds; a fold must follow."""
+    """Take a step too long for the turn in all rows of the table, but for what `spread` adds; a fold follows."""
     table, turn, unturn, U = Y.table, Y.turn, Y.unturn, two.U
     k = turn.shape[0]
     for i in range(table.shape[0]):
