@@ -1,11 +1,12 @@
 """The solvers of a low-rank similarity in plain numpy, on dense matrices: what the compiled loops must equal.
 
 Each takes a dense table X, rows (a, b, c, …), a step size a row and the factors to start from, and returns the
-factors at the end and the loss that each triplet met. Where a row has more than one candidate for its third, the one
-that is most like a is taken.
+factors at the end and the loss that each triplet met. Where a row has more than one candidate for its third, the
+one that is most like a is taken.
 """
 
 import numpy as np
+
 from lowrank.literal_loreta import loreta_1, loreta_1_psd, projected, retracted_psd
 
 
@@ -23,7 +24,7 @@ def hinge(W, X, row):
 
 
 def directions(Y, X, row):
-    """Return a - b and a - c, c the candidate that is nearest to a, and their squared lengths after the projection."""
+    """Return a - b and a - c, c the candidate nearest to a, and their squared lengths after the projection."""
     a, b, c = chosen(X, row, lambda x, y: -np.sum((Y.T @ (x - y)) ** 2))
     return a - b, a - c, np.sum((Y.T @ (a - b)) ** 2), np.sum((Y.T @ (a - c)) ** 2)
 

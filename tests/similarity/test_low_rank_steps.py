@@ -1,5 +1,7 @@
 """The loops of a low-rank similarity equal plain numpy, triplet by triplet, whatever the table looks like."""
 
+from itertools import pairwise
+
 import literal_low_rank as literal
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from nearer.losses import as_loss
 from nearer.lowrank import Rows, factors
-from nearer.similarity.low_rank import loops, solvers
+from nearer.similarity.low_rank import solvers
 from nearer.similarity.low_rank.solvers import SMALLEST_SHARE, Learner
 from nearer.simulate import comparisons_from_labels
 
@@ -30,7 +32,7 @@ CASES = {
 
 
 def problem(n=400, width=3, seed=0):
-    """Return a table that is mostly zeros, with an empty row and two equal ones, triplets, and a step size each."""
+    """Return a table, mostly zeros, with an empty row and two equal ones; triplets; and a weight for each."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(OBJECTS, D)) * (random.random((OBJECTS, D)) < 0.3)
     X[7] = 0.0
@@ -63,7 +65,7 @@ def close(found, wanted, tolerance=1e-9):
 
 
 def same_factors(learner, wanted):
-    """See that the factors are those wanted; in Algorithm 6, only that W is: a column of both may change its sign."""
+    """See that the factors are those wanted; in Algorithm 6 that W is: columns may change their sign."""
     if learner._inner:
         close(learner.factors[0] @ learner.factors[1].T, wanted[0] @ wanted[1].T)
         return
@@ -82,7 +84,7 @@ def test_400_triplets(case, kind, width):
     same_factors(learner, wanted)
     start = start_of(len(wanted))
     assert min(np.abs(factor - old).max() for factor, old in zip(wanted, start, strict=True)) > 0.1  # it learned
-    assert 0 < np.mean(np.array(met) > 0)
+    assert np.count_nonzero(met) > 50
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("loreta")])
@@ -116,9 +118,7 @@ def test_triplets_in_runs_are_triplets_in_one(case):
     whole, parts = (Learner(solver, loss, start_of(n_factors), Rows.of(csr_array(X))) for _ in range(2))
     met = whole.take(rows, size * weights)
     places = [0, 1, 8, 111, len(rows)]  # runs of odd and even length
-    met_in_parts = [
-        parts.take(rows[i:j], size * weights[i:j]) for i, j in zip(places[:-1], places[1:], strict=True)
-    ]
+    met_in_parts = [parts.take(rows[i:j], size * weights[i:j]) for i, j in pairwise(places)]
     np.testing.assert_array_equal(np.concatenate(met_in_parts), met)
     for one, other in zip(whole.factors, parts.factors, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -221,6 +221,19 @@ def test_the_given_start_is_left_as_it_is():
             np.testing.assert_array_equal(factor, same)
 
 
-def test_every_loop_has_its_reference():
-    named = {name for name in vars(loops) if hasattr(literal, name)}
-    assert named >= {"loreta", "loreta_psd", "loreta_distance", "gd", "gd_psd", "gd_distance", "pa"}
+@pytest.mark.parametrize("case", ["loreta-psd", "loreta-ste"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_step_too_long_for_the_turn_is_taken_outright(case, n):
+    """W is nearly nothing, and so a step is a million times as long as it."""
+    X, rows, _ = problem(n=n)
+    solver, loss, _, reference, _ = CASES[case]
+    more = () if loss is None else (as_loss(loss, 1),)
+    Y = 1e-6 * start_of(1)[0][:, :1]
+    learner = Learner(solver, more[0] if more else None, (Y,), Rows.of(X))
+    losses = learner.take(rows, np.ones(n))
+    (wanted,), met = reference(X, rows, np.ones(n), Y, *more)
+    close(losses, met, 1e-6)
+    close(learner.factors[0], wanted, 1e-6)
+    (factor,) = learner._tables
+    close(factor.inverse, 1 / (wanted.T @ wanted), 1e-5)
+    assert learner._model.n_folds >= 1

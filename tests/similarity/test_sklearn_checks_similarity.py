@@ -18,7 +18,7 @@ ESTIMATORS = [
     LowRankSimilarity(rank=1, n_steps=500),
     LowRankSimilarity(rank=1, n_steps=500, psd=False),
     LowRankSimilarity(rank=1, n_steps=500, loss="ste"),
-    LowRankSimilarity(rank=1, n_steps=500, init="gaussian", early_stopping=True, validation_fraction=0.5),
+    LowRankSimilarity(rank=1, n_steps=500, init="gaussian"),
     LowRankSimilarity(rank=1, n_steps=500, init="zero", sampling="random"),
     LowRankSimilarity(rank=1, solver="gd", n_steps=500),
     LowRankSimilarity(rank=1, solver="pa", n_steps=500, init="identity"),

@@ -23,6 +23,7 @@ from nearer.similarity.cone import constrained, factor_of, projected
 from nearer.similarity.form import BilinearForm
 from nearer.similarity.given import (
     FEWEST_TRIPLETS,
+    check_scale,
     enough_triplets,
     features,
     features_and_labels,
@@ -38,7 +39,6 @@ from nearer.simulate import comparisons_from_labels
 
 EPOCHS = {"sdca": 1000, "oasis": 10}
 MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
-SMALLEST = 1e-60  # four features of that size are still a number
 
 
 def _is_psd(model: Any) -> bool:
@@ -271,12 +271,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
                 f"a similarity of {table.shape[1]:,} features is a matrix of {table.shape[1] ** 2 * 8e-9:.0f} GB; "
                 f"at most {MOST_FEATURES:,} are taken: choose the most telling ones first"
             )
-        largest = float(abs(table).max())
-        if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
-            raise ValueError(
-                f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
-                "Bring the features to another scale, such as -1 to 1"
-            )
+        check_scale(table)
         return table, labels, given
 
     def _sdca(

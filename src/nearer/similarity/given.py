@@ -10,6 +10,7 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
+SMALLEST = 1e-60  # four features of that size are still a number
 
 
 def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False) -> Any:
@@ -49,6 +50,16 @@ def features_and_labels(
     if len(labels) != table.shape[0]:
         raise ValueError(f"X has {table.shape[0]} rows and y {len(labels)} labels: one label a row is wanted")
     return table, labels
+
+
+def check_scale(table: Any) -> None:
+    """Refuse features of which a product of four is no number any more, or nothing."""
+    largest = float(abs(table).max())
+    if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
+            "Bring the features to another scale, such as -1 to 1"
+        )
 
 
 def one_of(model: Any, **given: Any) -> str:

@@ -18,7 +18,14 @@ from nearer.lowrank import LOOKS, Course, Rows
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.given import enough_triplets, features, features_and_labels, one_of, weighty_triplets
+from nearer.similarity.given import (
+    check_scale,
+    enough_triplets,
+    features,
+    features_and_labels,
+    one_of,
+    weighty_triplets,
+)
 from nearer.similarity.low_rank.draws import FromComparisons, FromLabels
 from nearer.similarity.low_rank.form import LowRankForm
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
@@ -76,7 +83,8 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         what they tell, as `nearer.InformationGain` does; the first gradients, added up and cut to the rank; normal
         random numbers; or factors of shape (d, rank), two of them for ``psd=False``.
     sampling : {"hard", "random"}, default="hard"
-        How x⁻ is drawn from labels: of ten objects of other classes the one most like the anchor, or one.
+        How x⁻ is drawn from labels: of ten objects of other classes the one most like the anchor, or any. Hard
+        ones teach more where classes can be told apart; where these overlap widely, random ones may be better.
     learning_rate : "auto" or float, default="auto"
         The step size. "auto" tries a ladder of them on a first slice of triplets and takes the one that met the
         smallest losses; ``learning_rate_`` says which. For "pa" it is the cap on a step.
@@ -270,6 +278,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         else:
             table = features(self, X, sparse=True, reset=reset)
             given = weighty_triplets(X, comparisons)
+        check_scale(table)
         if self.rank > table.shape[1]:
             raise ValueError(
                 f"a rank of {self.rank} is more than X has features: at most {table.shape[1]} is wanted"
@@ -308,16 +317,17 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
     def _learn(self, learner: Learner, draws: Any, course: Course) -> None:
         """Run the learner over its course, and set what was learned."""
         before, over = learner.steps, False
-        with progress(LOOKS, "looks", self.verbose) as course.bar:
-            while not over:
-                triplets, weights = draws.next(min(course.chunk, before + course.n_steps - learner.steps))
-                try:
+        try:
+            with progress(LOOKS, "looks", self.verbose) as course.bar:
+                while not over:
+                    triplets, weights = draws.next(min(course.chunk, before + course.n_steps - learner.steps))
                     losses = learner.take(triplets, self.learning_rate_ * weights)
-                except FloatingPointError:
-                    raise ValueError(
-                        f"the fit diverged with a learning_rate of {self.learning_rate_:.3g}: give a smaller one"
-                    ) from None
-                over = course.over(learner.steps - before, float(losses.mean()))
+                    over = course.over(learner.steps - before, float(losses.mean()))
+            learner.settle()
+        except FloatingPointError as error:
+            raise ValueError(
+                f"the fit diverged with a learning_rate of {self.learning_rate_:.3g}: give a smaller one ({error})"
+            ) from error
         factors = learner.factors if course.best is None else course.best
         if hasattr(self, "asking_components_"):
             del self.asking_components_

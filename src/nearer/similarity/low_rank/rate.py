@@ -40,7 +40,7 @@ def found_rate(learner: Learner, table: Any, draws: Any, n_steps: int, bilinear:
         try:
             losses = learner.copy().take(triplets, rung * unit * weights)
             met.append(float(losses[len(losses) // 2 :].mean()))
-        except (FloatingPointError, ValueError):  # diverged, or lost its rank
+        except FloatingPointError:
             met.append(np.inf)
     return float(LADDER[max(0, int(np.argmin(met)) - 1)] * unit)
 

@@ -61,20 +61,31 @@ class Learner:
     def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Learn from triplets in their order, each with its step size; return the losses as they were met.
 
-        FloatingPointError where numbers left their range: the steps are too large.
+        FloatingPointError, which says why, where numbers left their range or a factor its rank.
         """
         losses = np.zeros(len(triplets))
         with np.errstate(over="ignore", invalid="ignore"):
-            if self._inner:
-                self._identify(triplets, steps, losses)
-            else:
-                self._run(triplets, steps, losses)
+            try:
+                if self._inner:
+                    self._identify(triplets, steps, losses)
+                else:
+                    self._run(triplets, steps, losses)
+            except ValueError as error:  # of a fold
+                raise FloatingPointError(str(error)) from error
             self.steps += len(triplets)
             sizes = [float(np.abs(part).sum()) for factor in self._tables for part in factor]
             sizes.append(float(losses.sum()))
         if not np.isfinite(sizes).all():
-            raise FloatingPointError
+            raise FloatingPointError("numbers left their range")
         return losses
+
+    def settle(self) -> None:
+        """Fold the factors, which finds out whether they still have their rank; FloatingPointError where not."""
+        if self._model is not None:
+            try:
+                self._model.fold()
+            except ValueError as error:
+                raise FloatingPointError(str(error)) from error
 
     def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         def taken(start: int, stop: int) -> int:
@@ -95,7 +106,7 @@ class Learner:
             inner = compiled("within", None)
             inner(self.rows, triplets[others], steps[others], *self._tables, between, *self._room, losses[others])
             if not np.isfinite(between).all():
-                raise FloatingPointError
+                raise FloatingPointError("numbers left their range")
             left, values, right = np.linalg.svd(between)
             roots = np.sqrt(np.maximum(values, SMALLEST_SHARE * values[0]))
             for factor, turn in zip(self._tables, (left, right.T), strict=True):
