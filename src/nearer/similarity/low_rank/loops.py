@@ -32,12 +32,7 @@ def loreta(
 ) -> int:
     """LORETA-1, Algorithm 4: W = ABᵀ."""
     for t in range(start, stop):
-        a = triplets[t, 0]
-        place, first, n = X.places[a], X.starts[a], X.starts[a + 1] - X.starts[a]
-        gather(A, X.columns, place, X.values, first, n, room.vector, room.left)
-        m = direction(X, triplets[t, 1], negative(X, triplets[t], B, room.left, room.by, room.u), room)
-        gather(B, room.columns, 0, room.values, 0, m, room.vector, room.right)
-        losses[t] = max(0.0, 1.0 - dot(room.left, room.right))
+        place, first, n, m, losses[t] = met(X, triplets[t], A, B, room)
         if losses[t] == 0.0:
             continue
         step = steps[t]
@@ -132,43 +127,15 @@ def loreta_distance(
 def gd(
     X: Any, triplets: Any, steps: Any, start: int, stop: int, limit: float, A: Any, B: Any, room: Any, losses: Any
 ) -> int:
-    """Gradient descent on both factors: A += η q (Bᵀz)ᵀ and B += η z (Aᵀq)ᵀ, both from where they were."""
+    """Gradient descent on both factors: A += η q (Bᵀz)ᵀ and B += η z (Aᵀq)ᵀ, both from where they were.
+
+    With one factor as both, that is Y += η (qzᵀ + zqᵀ) Y: Riemannian descent in the flat metric.
+    """
     for t in range(start, stop):
-        a = triplets[t, 0]
-        place, first, n = X.places[a], X.starts[a], X.starts[a + 1] - X.starts[a]
-        collect(A.table, X.columns, place, X.values, first, n, room.left)
-        m = direction(X, triplets[t, 1], negative(X, triplets[t], B, room.left, room.by, room.u), room)
-        collect(B.table, room.columns, 0, room.values, 0, m, room.right)
-        losses[t] = max(0.0, 1.0 - dot(room.left, room.right))
+        place, first, n, m, losses[t] = met(X, triplets[t], A, B, room)
         if losses[t] > 0.0:
             spread(A.table, X.columns, place, X.values, first, n, steps[t], room.right)
             spread(B.table, room.columns, 0, room.values, 0, m, steps[t], room.left)
-    return stop
-
-
-def gd_psd(
-    X: Any,
-    triplets: Any,
-    steps: Any,
-    start: int,
-    stop: int,
-    limit: float,
-    Y: Any,
-    room: Any,
-    two: Any,
-    losses: Any,
-) -> int:
-    """Gradient descent on the factor, Riemannian in the flat metric: Y += η (qzᵀ + zqᵀ) Y."""
-    for t in range(start, stop):
-        a = triplets[t, 0]
-        place, first, n = X.places[a], X.starts[a], X.starts[a + 1] - X.starts[a]
-        collect(Y.table, X.columns, place, X.values, first, n, room.left)
-        m = direction(X, triplets[t, 1], negative(X, triplets[t], Y, room.left, room.by, room.u), room)
-        collect(Y.table, room.columns, 0, room.values, 0, m, room.right)
-        losses[t] = max(0.0, 1.0 - dot(room.left, room.right))
-        if losses[t] > 0.0:
-            spread(Y.table, X.columns, place, X.values, first, n, steps[t], room.right)
-            spread(Y.table, room.columns, 0, room.values, 0, m, steps[t], room.left)
     return stop
 
 
@@ -206,12 +173,7 @@ def pa(
     ``before`` is how many triplets were taken in earlier runs.
     """
     for t in range(start, stop):
-        a = triplets[t, 0]
-        place, first, n = X.places[a], X.starts[a], X.starts[a + 1] - X.starts[a]
-        collect(A.table, X.columns, place, X.values, first, n, room.left)
-        m = direction(X, triplets[t, 1], negative(X, triplets[t], B, room.left, room.by, room.u), room)
-        collect(B.table, room.columns, 0, room.values, 0, m, room.right)
-        losses[t] = max(0.0, 1.0 - dot(room.left, room.right))
+        place, first, n, m, losses[t] = met(X, triplets[t], A, B, room)
         if losses[t] == 0.0:
             continue
         if (before + t) % 2 == 0:
@@ -283,6 +245,16 @@ def step_outright(Y: Any, two: Any) -> None:
             turn[i, j] = unturn[i, j] = 1.0 * (i == j)
         for a in range(2):
             two.change[a, i] = two.theta[a, 0] * U[0, i] + two.theta[a, 1] * U[1, i]
+
+
+def met(X: Any, triplet: Any, A: Any, B: Any, room: Any) -> tuple[int, int, int, int, float]:
+    """Put Aᵀq, z and Bᵀz of a triplet into the room; return where q begins, the entries of both, and the loss."""
+    a = triplet[0]
+    place, first, n = X.places[a], X.starts[a], X.starts[a + 1] - X.starts[a]
+    gather(A, X.columns, place, X.values, first, n, room.vector, room.left)
+    m = direction(X, triplet[1], negative(X, triplet, B, room.left, room.by, room.u), room)
+    gather(B, room.columns, 0, room.values, 0, m, room.vector, room.right)
+    return place, first, n, m, max(0.0, 1.0 - dot(room.left, room.right))
 
 
 def direction(X: Any, b: int, c: int, room: Any) -> int:

@@ -35,10 +35,11 @@ class Learner:
         self.steps = 0
         k = start[0].shape[1]
         psd = len(start) == 1
-        name = solver.removesuffix("-identify") + (("_psd" if loss is None else "_distance") if psd else "")
-        self._loop = compiled(name, loss)
+        one_as_two = psd and solver == "gd" and loss is None
+        kind = "" if one_as_two or not psd else "_psd" if loss is None else "_distance"
+        self._loop = compiled(solver.removesuffix("-identify") + kind, loss)
         room = StepRoom.of((2 if loss is None else 4) * rows.longest, k)
-        self._room = (room, Room.of(2, k)) if psd else (room,)
+        self._room = (room, Room.of(2, k)) if kind else (room,)
         self._inner = k if solver == "loreta-identify" else 0
         self._alternates = solver == "pa"
         self._model = None
@@ -48,6 +49,7 @@ class Learner:
         else:  # steps on the tables alone: nothing is ever turned
             unit = np.eye(k)
             self._tables = tuple(Factor(np.array(table, order="C"), unit, unit, unit) for table in start)
+        self._sides = self._tables * 2 if one_as_two else self._tables
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -90,7 +92,7 @@ class Learner:
     def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         def taken(start: int, stop: int) -> int:
             how_far = start, stop, self.steps if self._alternates else CONDITION**2
-            return int(self._loop(self.rows, triplets, steps, *how_far, *self._tables, *self._room, losses))
+            return int(self._loop(self.rows, triplets, steps, *how_far, *self._sides, *self._room, losses))
 
         if self._model is None:
             taken(0, len(triplets))
