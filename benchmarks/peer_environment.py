@@ -1,4 +1,4 @@
-"""Build the peers' environments beside the package: `.venv-peers` and `.venv-metric-learn`, from pinned versions.
+"""Build the peers' environments beside the package: `.venv-peers`, `.venv-metric-learn`, `.venv-pymanopt`.
 
 Peers need older packages than nearer is tested with, so they live in environments of their own, and the two
 sides meet only through files: npz in, JSON out. Run it with the Python that shall run the peers (3.11).
@@ -10,7 +10,11 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REQUIREMENTS = {"peers": "peer-requirements.txt", "metric-learn": "metric-learn-requirements.txt"}
+REQUIREMENTS = {
+    "peers": "peer-requirements.txt",
+    "metric-learn": "metric-learn-requirements.txt",
+    "pymanopt": "pymanopt-requirements.txt",
+}
 
 
 def build(name: str = "peers") -> Path:
