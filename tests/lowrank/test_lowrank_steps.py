@@ -55,11 +55,12 @@ def test_500_steps_of_algorithm_4(kind):
     close(model.B, B, 1e-10)
 
 
-def test_500_steps_of_algorithm_3(kind):
+@pytest.mark.parametrize("r", [2, 3, 5, 9])  # by loops, and by blocks; more columns than the rank, too
+def test_500_steps_of_algorithm_3(kind, r):
     random, A, B = start(1)
     model = FixedRank(A, B)
     for _ in range(500):
-        G1, G2 = 0.1 * thin(random, N, 3), thin(random, M, 3)
+        G1, G2 = 0.1 * thin(random, N, r), thin(random, M, r)
         A, B = loreta_r(A, B, G1, G2)
         model.step(kind(G1), kind(G2))
     close(model.A, A, 1e-10)
@@ -121,7 +122,8 @@ def test_a_turn_that_loses_its_condition_is_folded():
     close(model.A @ model.B.T, A @ B.T, 1e-8)
 
 
-def test_a_step_that_would_make_the_turn_singular_is_taken_densely():
+@pytest.mark.parametrize("more", [0, 3], ids=["by the loop", "by blocks"])
+def test_a_step_that_would_make_the_turn_singular_is_taken_densely(more):
     # I + QΩ = I - ½Q + ⅜Q² is singular where Q has an eigenvalue that solves 1 - ½q + ⅜q² = 0: a complex one.
     root = np.roots([0.375, -0.5, 1.0])[0]
     Q = np.array([[root.real, -root.imag], [root.imag, root.real]])
@@ -129,6 +131,7 @@ def test_a_step_that_would_make_the_turn_singular_is_taken_densely():
     G1, G2 = np.zeros((6, 2)), np.zeros((5, 2))
     G1[:2], G2[:2] = Q, np.eye(2)
     G1[4:], G2[3:] = 0.5 * np.eye(2), np.eye(2)
+    G1, G2 = np.pad(G1, ((0, 0), (0, more))), np.pad(G2, ((0, 0), (0, more)))  # columns of nothing
     model = FixedRank(A, B)
     model.step(G1, G2)
     A, B = loreta_r(A, B, G1, G2)
@@ -190,6 +193,20 @@ def test_the_step_is_a_retraction_of_second_order(seed):
     assert np.abs(sum(projected(A, B, second))).max() < 1e-4 * np.abs(second).max()  # no acceleration within
 
 
+@pytest.mark.parametrize("r", [1, 3, 6])
+def test_psd_steps_of_any_rank(kind, r):
+    random, Y, _ = start(8)
+    model = FixedRankPSD(Y)
+    for _ in range(200):
+        P, D = thin(random, N, r), 0.1 * random.normal(size=(r, r))
+        D = D + D.T
+        H = np.linalg.pinv(Y) @ P
+        N_ = H.T @ H
+        Y = Y + (Y @ H @ (3 / 8 * D @ N_ @ D - D / 2) + P @ (D - D @ N_ @ D / 2)) @ H.T
+        model.step(kind(P), D)
+    close(model.Y, Y, 1e-10)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_psd_step_is_a_retraction_of_second_order(seed):
     random = np.random.default_rng(seed)
@@ -240,6 +257,7 @@ def test_a_low_rank_matrix_is_recovered_from_streamed_observations():
         (lambda: FixedRank(np.eye(4, 2), np.eye(4, 3)), "as many columns"),
         (lambda: FixedRankPSD(np.full((3, 1), np.nan)), "finite"),
         (lambda: FixedRankPSD(np.ones((4, 2))), "depend on each other"),
+        (lambda: FixedRankPSD(np.eye(4, 2)).step([[np.nan]] * 4, [[1.0]]), "finite"),
         (lambda: FixedRank(np.eye(4, 2), np.eye(4, 2)).step(np.ones(3), np.ones(4)), "4 rows"),
         (lambda: FixedRank(np.eye(4, 2), np.eye(4, 2)).step(np.ones((4, 2)), np.ones(4)), "2 and 1 columns"),
         (lambda: FixedRankPSD(np.eye(4, 2)).step(np.ones((4, 2)), [[1.0]]), r"\(2, 2\)"),

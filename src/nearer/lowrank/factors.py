@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csc_array, issparse
 
 from nearer.jit import bind
-from nearer.lowrank import loops
+from nearer.lowrank import blocks, loops
 
 CONDITION = 1e3  # of the turn: beyond it, three digits of sixteen could be lost
 FEWEST_STEPS = 10_000  # from one fold to the next, where the condition does not ask for one
@@ -84,18 +84,11 @@ class Columns(NamedTuple):
     starts: np.ndarray
 
     @classmethod
-    def of(cls, G: Any, n: int) -> Self:
-        """Return the columns of an array of shape (n,) or (n, r), or of a sparse one of shape (n, r)."""
-        if not issparse(G):
-            G = np.asarray(G, dtype=np.float64)
-            G = G[:, None] if G.ndim == 1 else G
-        if G.ndim != 2 or G.shape[0] != n:
-            raise ValueError(f"a gradient of {n} rows is wanted; got one of shape {G.shape}")
+    def of(cls, G: Any) -> Self:
+        """Return the columns of a gradient's factor."""
         if issparse(G):
-            G = csc_array(G, dtype=np.float64)
-            G.sum_duplicates()
             return cls(G.data, G.indices.astype(np.int32), G.indptr.astype(np.int64))
-        r = G.shape[1]
+        n, r = G.shape
         columns = np.tile(np.arange(n, dtype=np.int32), r)
         return cls(np.ascontiguousarray(G.T).ravel(), columns, np.arange(r + 1, dtype=np.int64) * n)
 
@@ -195,6 +188,14 @@ class _Learning:
         if bound > CONDITION**2 or self._since >= self._between:
             self.fold()
 
+    def _smalls(self) -> list[np.ndarray]:
+        """Return copies of all that a step changes but the tables."""
+        return [small.copy() for factor in self.factors for small in factor[1:]]
+
+    def _put_back(self, before: list[np.ndarray]) -> None:
+        for small, old in zip((part for factor in self.factors for part in factor[1:]), before, strict=True):
+            small[:] = old
+
     def _put(self, tables: list[np.ndarray]) -> None:
         """Take up factors that were computed outright."""
         for factor, table in zip(self.factors, tables, strict=True):
@@ -254,22 +255,20 @@ class FixedRank(_Learning):
         left, right : arrays or sparse arrays of shape (n, r) and (m, r), or vectors
             Factors of what is to be added; of sparse ones only the entries cost anything.
         """
-        first, second = (
-            Columns.of(G, len(factor.table)) for G, factor in zip((left, right), self.factors, strict=True)
-        )
-        r = len(first.starts) - 1
-        if len(second.starts) - 1 != r:
-            raise ValueError(
-                f"the gradient's factors have {r} and {len(second.starts) - 1} columns: as many are wanted"
-            )
+        A, B = self.factors
+        left, right = _gradient(left, len(A.table)), _gradient(right, len(B.table))
+        r = left.shape[1]
+        if right.shape[1] != r:
+            raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns: as many are wanted")
         squares = np.stack([_squares(left), _squares(right)])
-        before = [[small.copy() for small in factor[1:]] for factor in self.factors]
-        rooms = Room.of(r, self.rank), Room.of(r, self.rank)
-        bound = compiled("general_step")(*self.factors, first, second, squares, *rooms)
+        before = self._smalls()
+        if r >= blocks.MANY:
+            bound = blocks.general_step(A, B, left, right, squares)
+        else:
+            rooms = Room.of(r, self.rank), Room.of(r, self.rank)
+            bound = compiled("general_step")(A, B, Columns.of(left), Columns.of(right), squares, *rooms)
         if bound == 0.0:  # the guard: the printed step, densely
-            for factor, smalls in zip(self.factors, before, strict=True):
-                for small, old in zip(factor[1:], smalls, strict=True):
-                    small[:] = old
+            self._put_back(before)
             self._put(_outright(self.A, self.B, _dense(left), _dense(right)))
         else:
             self._settle(bound)
@@ -318,17 +317,20 @@ class FixedRankPSD(_Learning):
         D : array of shape (r, r)
             Only its symmetric part counts.
         """
-        given = Columns.of(P, len(self.factors[0].table))
-        r = len(given.starts) - 1
+        (Y,) = self.factors
+        P = _gradient(P, len(Y.table))
+        r = P.shape[1]
         D = np.asarray(D, dtype=np.float64)
         if D.shape != (r, r):
             raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
         D = 0.5 * (D + D.T)
-        before = [small.copy() for small in self.factors[0][1:]]
-        bound = compiled("psd_step")(self.factors[0], given, D, _squares(P), Room.of(r, self.rank))
+        before = self._smalls()
+        if r >= blocks.MANY:
+            bound = blocks.psd_step(Y, P, D, _squares(P))
+        else:
+            bound = compiled("psd_step")(Y, Columns.of(P), D, _squares(P), Room.of(r, self.rank))
         if bound == 0.0:
-            for small, old in zip(self.factors[0][1:], before, strict=True):
-                small[:] = old
+            self._put_back(before)
             self._put([_outright_psd(self.Y, _dense(P), D)])
         else:
             self._settle(bound)
@@ -350,17 +352,30 @@ def _outright_psd(Y: np.ndarray, P: np.ndarray, D: np.ndarray) -> np.ndarray:
     return Y + (Y @ H @ (0.375 * twice - 0.5 * D) + P @ (D - 0.5 * twice)) @ H.T
 
 
+def _gradient(G: Any, n: int) -> Any:
+    """Return a gradient's factor as an array of shape (n, r), or a csc_array of it in canonical format."""
+    if issparse(G):
+        G = csc_array(G, dtype=np.float64, copy=not getattr(G, "has_canonical_format", False))
+        G.sum_duplicates()
+    else:
+        G = np.asarray(G, dtype=np.float64)
+        G = G[:, None] if G.ndim == 1 else G
+    if G.ndim != 2 or G.shape[0] != n:
+        raise ValueError(f"a gradient of {n} rows is wanted; got one of shape {G.shape}")
+    if not np.isfinite(G.data if issparse(G) else G).all():
+        raise ValueError("a gradient must hold finite numbers")
+    return G
+
+
 def _dense(G: Any) -> np.ndarray:
-    dense = G.toarray() if issparse(G) else np.asarray(G, dtype=np.float64)
-    return dense[:, None] if dense.ndim == 1 else dense
+    return np.asarray(G.toarray()) if issparse(G) else np.asarray(G)
 
 
 def _squares(G: Any) -> np.ndarray:
     """Return GᵀG."""
     if issparse(G):
         return np.asarray((G.T @ G).toarray(), dtype=np.float64)
-    G = _dense(G)
-    return G.T @ G
+    return np.asarray(G.T @ G)
 
 
 @cache
