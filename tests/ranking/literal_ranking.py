@@ -1,6 +1,7 @@
 """Label ranking in plain numpy: every solver, one row after another, as the papers have it."""
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lowrank.literal_loreta import loreta_1
 
@@ -110,3 +111,16 @@ def problem(n=300, d=12, L=15, seed=0, sparse=False):
     scores = X @ random.normal(size=(d, 4)) @ random.normal(size=(4, L)) + random.normal(size=(n, L))
     Y = (scores > np.sort(scores, axis=1)[:, [-1 - int(random.integers(1, 4))]]).astype(int)
     return X, Y
+
+
+def untidy(X):
+    """Return the table as a csr_array out of order, each entry in two halves, with explicit zeros."""
+    indices, data, indptr = [], [], [0]
+    for row in X:
+        columns, empty = np.flatnonzero(row)[::-1], np.flatnonzero(row == 0)[::2]
+        indices += [columns, empty, columns]
+        data += [row[columns] / 2, row[empty], row[columns] / 2]
+        indptr.append(indptr[-1] + 2 * len(columns) + len(empty))
+    table = csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=X.shape)
+    assert not table.has_canonical_format
+    return table

@@ -5,14 +5,16 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from literal_ranking import problem
+from literal_ranking import problem, untidy
 from scipy.sparse import csc_array, csr_array, csr_matrix, random_array
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
 from extras import needs
+from model_files import npy, rewritten
 from nearer import LabelRanker, load_model
 from nearer.metrics import label_ranking_map
+from nearer.ranking.training import split
 
 LEARNING = ["loreta", "pa", "perceptron", "group-perceptron"]
 SOLVERS = [*LEARNING, "popularity"]
@@ -69,19 +71,60 @@ def test_corel5k(data_folder):
 @pytest.mark.parametrize("sampling", ["warp", "all"])
 def test_sparse_rows_are_dense_ones(solver, sampling):
     X, Y = problem(sparse=True)
-    sparse = csr_array(X)
-    sparse.data[::7] = 0.0  # explicit zeros
-    indices, data = sparse.indices.copy(), sparse.data.copy()
-    for start, stop in zip(sparse.indptr[:-1], sparse.indptr[1:], strict=True):
-        indices[start:stop], data[start:stop] = indices[start:stop][::-1], data[start:stop][::-1]
-    unsorted = csr_array((data, indices, sparse.indptr), shape=X.shape)
-    before = unsorted.copy()
-    dense = ranker(solver, sampling=sampling).fit(sparse.toarray(), Y).decision_function(sparse.toarray())
-    for table in (unsorted, csr_matrix(unsorted), csc_array(unsorted)):
+    sparse, before = untidy(X), untidy(X)
+    dense = ranker(solver, sampling=sampling).fit(X, Y).decision_function(X)
+    for table in (sparse, csr_matrix(sparse), csc_array(sparse)):
         model = ranker(solver, sampling=sampling).fit(table, csr_array(Y))
         np.testing.assert_allclose(model.decision_function(table), dense, atol=1e-9)
     for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(unsorted, name), getattr(before, name))
+        np.testing.assert_array_equal(getattr(sparse, name), getattr(before, name))
+
+
+@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("solver", LEARNING)
+def test_the_scale_of_the_features_does_not_matter(solver, sampling, simulated):
+    X, Y, unseen, truth = simulated
+    first, *others = (
+        LabelRanker(6, solver, sampling=sampling, n_steps=5000, random_state=0).fit(c * X, Y)
+        for c in (1.0, 4.0**-4, 4.0**4, 0.01, 100.0)
+    )
+    scores = first.decision_function(unseen)
+    for c, model in zip(
+        (4.0**-4, 4.0**4), others[:2], strict=True
+    ):  # powers of four are exact, as are their roots
+        assert model.constant_ == c * first.constant_
+        np.testing.assert_allclose(model.decision_function(c * unseen), scores, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(model.intercept_, first.intercept_, rtol=1e-6, atol=1e-6)
+    for c, model in zip((0.01, 100.0), others[2:], strict=True):
+        assert model.score(c * unseen, truth) == pytest.approx(first.score(unseen, truth), abs=0.02)
+
+
+@pytest.mark.parametrize("solver", LEARNING)
+def test_features_of_any_size_are_learned_from(solver):
+    X, Y = problem(n=200, d=1000)
+    Y = Y[:, Y.any(axis=0)]
+    first, *others = (
+        ranker(solver, learning_rate="auto").fit(c * X, Y).decision_function(c * X)
+        for c in (1.0, 4.0**-90, 4.0**90)
+    )
+    for scores in others:
+        np.testing.assert_allclose(scores, first, rtol=1e-6, atol=1e-6)
+
+
+def test_the_constant_feature_is_as_large_as_the_others():
+    X, Y = problem()
+    Y[:50] = 0  # nothing is learned from these
+    model = ranker().partial_fit(X[:200], Y[:200])
+    size = np.sqrt((X[50:200][X[50:200] != 0] ** 2).mean())
+    assert model.constant_ == pytest.approx(size)
+    model.partial_fit(10 * X[200:], Y[200:])
+    assert model.constant_ == pytest.approx(size)
+    zero = np.zeros((1, X.shape[1]))
+    np.testing.assert_allclose(model.decision_function(zero)[0], model.intercept_)
+    np.testing.assert_allclose(
+        model.intercept_, model.label_factors_ @ model.intercept_factors_ * model.constant_, atol=1e-12
+    )
+    assert ranker().fit(np.zeros((300, 12)), Y).constant_ == 1.0
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -154,6 +197,7 @@ def test_top_k_has_names_and_puts_equal_ones_in_order():
     assert labels.tolist() == [["cat", "sea", "dog", "sky"]] * 2
     assert counts.tolist() == [[100, 50, 50, 0]] * 2
     assert model.top_k(X[:1], 2)[0].tolist() == [["cat", "sea"]]
+    assert model.intercept_.tolist() == [50, 0, 100, 50]
     with pytest.raises(ValueError, match="k must be a whole number from 1 to 4"):
         model.top_k(X, 5)
 
@@ -195,9 +239,13 @@ def test_rows_that_teach_nothing_are_passed_over_and_counted():
     model.partial_fit(X[:3], empty)
     assert model.n_skipped_ == 8
     assert model.score(np.vstack([X, X[:3]]), np.vstack([Y, empty])) == pytest.approx(model.score(X, Y))
-    for nothing in (empty, full[:1].repeat(3, axis=0)):
-        with pytest.raises(ValueError, match="nothing to learn from"):
-            ranker().fit(X[:3], nothing)
+    for nothing, why in (
+        (empty, "none of the 3 rows has a label"),
+        (full, "each of the 2 rows has all 15 labels"),
+        (np.vstack([empty, full]), "of 5 rows 3 have no label and the others all 15 labels"),
+    ):
+        with pytest.raises(ValueError, match=f"nothing to learn from: {why}"):
+            ranker().fit(X[: len(nothing)], nothing)
 
 
 def test_labels_that_nobody_has_come_last():
@@ -209,12 +257,24 @@ def test_labels_that_nobody_has_come_last():
     assert (np.sort(model.top_k(X, 15)[0][:, 13:], axis=1) == [4, 9]).all()
 
 
-def test_early_stopping_keeps_the_best():
+@pytest.mark.parametrize("solver", LEARNING)
+def test_early_stopping_keeps_the_best(solver, monkeypatch):
     X, Y = problem(n=400, d=30, L=40)
     Y = Y[:, Y.any(axis=0)]
-    records = []
-    model = ranker(early_stopping=True, n_steps=20_000, learning_rate=0.3, callback=records.append).fit(X, Y)
+    records, parts = [], []
+
+    def listening(*given):
+        parts.append(split(*given))
+        return parts[-1]
+
+    monkeypatch.setattr("nearer.ranking.estimator.split", listening)
+    given = {"early_stopping": True, "n_steps": 20_000, "learning_rate": 0.05, "callback": records.append}
+    model = ranker(solver, **given).fit(X, Y)
     scores = [record["score"] for record in model.history_]
+    ((_, held_out),) = parts
+    kept = model.decision_function(held_out.table[:, :-1])
+    assert label_ranking_map(kept, held_out.indicator) == pytest.approx(max(scores))
+    assert scores[-1] < max(scores)  # the last was not the best
     assert [record["steps"] for record in records] == [record["steps"] for record in model.history_]
     assert len(scores) - 1 - int(np.argmax(scores)) in (5, 19 - int(np.argmax(scores)))
     assert model.n_steps_ == model.history_[-1]["steps"]
@@ -253,6 +313,103 @@ def test_a_saved_model_goes_on_as_if_nothing_had_happened(solver, tmp_path):
     further = pickle.loads(pickle.dumps(model)).partial_fit(X, csr_array(Y))
     np.testing.assert_allclose(again.decision_function(X), further.decision_function(X), atol=1e-12)
     assert clone(model).get_params() == model.get_params()
+
+
+def edited(name, value):
+    return lambda record: record["learned"].__setitem__(name, value)
+
+
+def without(*names):
+    def change(record):
+        record["arrays"] = [entry for entry in record["arrays"] if entry["name"] not in names]
+        for name in names:
+            record["learned"].pop(name, None)
+
+    return change
+
+
+DAMAGED = [
+    (
+        "loreta",
+        without("label_factors_"),
+        "of what was learned there is feature_factors_, intercept_factors_, intercept_",
+    ),
+    ("loreta", without("intercept_"), "of what was learned there is"),
+    ("loreta", without("label_factors_", "feature_factors_", "intercept_factors_"), "learning_rate_ is 0.05, and"),
+    ("perceptron", without("coef_"), "learning_rate_ is 0.05, and what was learned is in counts"),
+    ("group-perceptron", without("coef_"), "of what was learned there is intercept_, theta_"),
+    ("popularity", without("intercept_"), "of what was learned there is nothing"),
+    *[
+        ("loreta", without(name), name)
+        for name in ("label_counts_", "classes_", "n_steps_", "constant_", "history_")
+    ],
+    *[
+        ("loreta", edited(name, value), f"{name} is {value!r}")
+        for name, value in [
+            ("n_labels_", 0),
+            ("n_labels_", 16),
+            ("n_labels_", 2.5),
+            ("n_steps_", -1),
+            ("n_rows_", "many"),
+            ("n_skipped_", None),
+            ("n_features_in_", 0),
+            ("constant_", 0.0),
+            ("learning_rate_", None),
+            ("learning_rate_", -0.1),
+            ("target_form_", "wide"),
+            ("target_dtype_", ""),
+            ("target_dtype_", "<U3"),
+        ]
+    ],
+    ("loreta", edited("target_dtype_", "whatever"), "whatever"),
+    ("loreta", edited("history_", 7), "history_ is no list of records"),
+    ("popularity", edited("learning_rate_", 0.1), "learning_rate_ is 0.1"),
+]
+
+
+@pytest.mark.parametrize(("solver", "change", "message"), DAMAGED)
+def test_a_damaged_file_is_refused(solver, change, message, tmp_path):
+    X, Y = problem()
+    path = tmp_path / "a.nearer"
+    ranker(solver, n_steps=20).fit(X, Y).save(path)
+    rewritten(path, change)
+    with pytest.raises(ValueError, match=rf"^a\.nearer is damaged: .*{message}"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("label_factors_", np.ones((14, 3))),
+        ("label_factors_", np.ones((15, 0))),
+        ("label_factors_", np.array(1.0)),
+        ("feature_factors_", np.ones((12, 2))),
+        ("feature_factors_", np.ones((12, 3), dtype=np.int64)),
+        ("intercept_factors_", np.ones(4)),
+        ("intercept_", np.ones(14)),
+        ("label_counts_", np.ones(15)),
+        ("label_counts_", np.full(15, -1)),
+        ("classes_", np.zeros(15, dtype=np.int64)),
+        ("classes_", np.arange(15).reshape(15, 1)),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(name, array, tmp_path):
+    X, Y = problem()
+    path = tmp_path / "a.nearer"
+    ranker(n_steps=20).fit(X, Y).save(path)
+    rewritten(path, add={f"{name}.npy": npy(array)})
+    with pytest.raises(ValueError, match=rf"^a\.nearer is damaged: {name} "):
+        load_model(path)
+
+
+def test_a_model_whose_parameters_were_set_anew_is_read(tmp_path):
+    X, Y = problem()
+    for solver in SOLVERS:
+        model = ranker(solver, n_steps=20).fit(X, Y)
+        for other in SOLVERS:
+            model.set_params(solver=other, rank=2).save(tmp_path / "a.nearer")
+            again = load_model(tmp_path / "a.nearer")
+            np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_thousands_of_labels_and_features_fit_into_memory():
@@ -327,13 +484,20 @@ def test_labels_that_cannot_be():
         (csr_array((np.ones(4), [0, 0, 1, 1], [0, 2, *[4] * 299]), shape=(300, 3)), "row 0, column 0 is 2"),
         (Y[:10], "inconsistent numbers of samples"),
         (np.zeros((300, 2, 2)), "a table of rows by labels or one class a row"),
-        ([[0], *[[0, 1]] * 299], "MultiLabelBinarizer|inhomogeneous"),
+        ([[0], *[[0, 1]] * 299], "MultiLabelBinarizer"),
+        ([{0, 1}, {2}] * 150, "MultiLabelBinarizer"),
+        ([(0, 1), (2,)] * 150, "MultiLabelBinarizer"),
+        (np.array([[0, 1], [2]] * 150, dtype=object), "MultiLabelBinarizer"),
         (csr_array(Y[:, :1]), "at least two labels"),
         (np.zeros(300), "at least two classes"),
     ]
     for given, message in wrong:
         with pytest.raises(ValueError, match=message):
             ranker().fit(X, given)
+        with pytest.raises(
+            ValueError, match=message if "two classes" not in message else "classes must be passed"
+        ):
+            ranker().partial_fit(X, given)
     with pytest.raises(ValueError, match="Y has 15 columns, and the names given have shape"):
         ranker().fit(X, Y, labels=["a"])
     with pytest.raises(ValueError, match="two labels have the same name"):
@@ -346,14 +510,34 @@ def test_labels_that_cannot_be():
     with pytest.raises(ValueError, match="Y was an indicator matrix of 15 labels at first; got one class a row"):
         model.partial_fit(X, Y[:, 0])
     stream = ranker().partial_fit(X, Y[:, 0], classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"row 3 has the class .*, which is not among the 3 classes"):
+    with pytest.raises(ValueError, match="row 3 has the class 5, which is not among the 3 classes"):
         stream.partial_fit(X[:4], [0, 1, 0, 5])
+    words = ranker("perceptron").partial_fit(X[:4], ["a", "b", "a", "b"], classes=["a", "b"])
+    with pytest.raises(ValueError, match="row 1 has the class 'z', which"):
+        words.partial_fit(X[:2], np.array(["a", "z"], dtype=object))
+
+
+def test_weights_of_rows():
+    X, Y = problem()
+    weights = np.arange(300.0)
+    for model, true in ((ranker().fit(X, Y), Y), (ranker("perceptron").fit(X, Y[:, 0]), Y[:, 0])):
+        whole = np.repeat(np.arange(300), weights.astype(int))
+        assert model.score(X, true, weights) == pytest.approx(model.score(X[whole], true[whole]))
+        with pytest.raises(ValueError, match=r"X has 300 rows, and sample_weight has shape \(7,\)"):
+            model.score(X, true, np.ones(7))
+        with pytest.raises(ValueError, match="not negative; row 2 has -1"):
+            model.score(X, true, np.where(np.arange(300) == 2, -1, 1))
+    weights[:] = 0
+    with pytest.raises(ValueError, match="sample_weight is 0 for every row"):
+        ranker().fit(X, Y).score(X, Y, weights)
 
 
 def test_going_on_from_another_model_is_refused():
     X, Y = problem()
     with pytest.raises(ValueError, match="another has learned this model"):
         ranker("perceptron").fit(X, Y).set_params(solver="loreta").partial_fit(X, Y)
+    with pytest.raises(ValueError, match="another has learned this model"):
+        ranker().fit(X, Y).set_params(solver="popularity").partial_fit(X, Y)
     with pytest.raises(ValueError, match="rank=2 cannot go on from a model of rank 3"):
         ranker().fit(X, Y).set_params(rank=2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="fit_intercept=False cannot go on"):
@@ -363,9 +547,13 @@ def test_going_on_from_another_model_is_refused():
 def test_steps_that_are_too_large_are_named():
     X, Y = problem()
     with pytest.raises(ValueError, match="a smaller learning_rate"):
-        ranker(learning_rate=1e300, sampling="all", init="identity").fit(X, Y)
-    with pytest.raises(ValueError, match="the largest feature is 1e\\+40"):
-        ranker().fit(np.full((300, 12), 1e40), Y)
+        ranker(solver="perceptron", learning_rate=1e307, sampling="all").fit(100 * X, Y)
+    short = ranker(learning_rate=1e300, sampling="all", init="identity").fit(X, Y)  # steps within reach
+    assert np.isfinite(short.label_factors_ @ short.feature_factors_.T).all()
+    with pytest.raises(ValueError, match="the largest feature is 1e\\+70"):
+        ranker().fit(np.full((300, 12), -1e70), Y)
+    with pytest.raises(ValueError, match="the largest feature is 1e-70"):
+        ranker().partial_fit(csr_array(np.full((300, 12), 1e-70)), Y)
 
 
 def test_label_ranking_map_is_scikit_learns_average_precision():

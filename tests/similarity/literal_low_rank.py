@@ -29,6 +29,11 @@ def directions(Y, X, row):
     return a - b, a - c, np.sum((Y.T @ (a - b)) ** 2), np.sum((Y.T @ (a - c)) ** 2)
 
 
+def within_reach(step, M):
+    """Shorten a step such that M = A†ξB†ᵀ has size one at most; given is its size for a step of one."""
+    return min(step, 1 / M) if M > 0 else step
+
+
 def loreta(X, rows, steps, A, B):
     """Algorithm 4, W = ABᵀ."""
     A_pinv, B_pinv, losses = np.linalg.pinv(A), np.linalg.pinv(B), []
@@ -36,6 +41,7 @@ def loreta(X, rows, steps, A, B):
         q, z, loss = hinge(A @ B.T, X, row)
         losses.append(loss)
         if loss > 0:
+            step = within_reach(step, abs((A_pinv @ q) @ (B_pinv @ z)))
             A, B, A_pinv, B_pinv = loreta_1(A, B, A_pinv, B_pinv, step * q, z)
     return (A, B), losses
 
@@ -47,6 +53,8 @@ def loreta_psd(X, rows, steps, Y):
         q, z, loss = hinge(Y @ Y.T, X, row)
         losses.append(loss)
         if loss > 0:
+            h1, h2 = Y_pinv @ q, Y_pinv @ z
+            step = within_reach(step, (abs(h1 @ h2) + np.linalg.norm(h1) * np.linalg.norm(h2)) / 2)
             Y, Y_pinv = loreta_1_psd(Y, Y_pinv, step * q, z)
     return (Y,), losses
 
@@ -57,9 +65,10 @@ def loreta_distance(X, rows, steps, Y, loss):
     for row, step in zip(rows, steps, strict=True):
         u, v, near, far = directions(Y, X, row)
         losses.append(float(loss.value(near, far)))
-        P, D = np.column_stack([u, v]), -step * np.diag(loss.slopes(near, far))
+        P, slopes = np.column_stack([u, v]), np.array(loss.slopes(near, far))
         H = np.linalg.pinv(Y) @ P
         N = H.T @ H
+        D = -within_reach(step, np.abs(slopes) @ np.diag(N)) * np.diag(slopes)
         omega, theta = -D / 2 + 3 / 8 * D @ N @ D, D - D @ N @ D / 2
         Y = Y + (Y @ H @ omega + P @ theta) @ H.T
     return (Y,), losses

@@ -65,14 +65,21 @@ def close(found, wanted, tolerance=1e-9):
 
 
 def same_factors(learner, wanted):
-    """See that the factors are those wanted; in Algorithm 6 that W is: columns may change their sign."""
-    if learner._inner:
-        close(learner.factors[0] @ learner.factors[1].T, wanted[0] @ wanted[1].T)
-        return
-    for found, factor in zip(learner.factors, wanted, strict=True):
-        close(found, factor)
+    """See that W is the one wanted, whatever its factors; those of gradient descent are the same themselves."""
+    found = learner.factors
+    close(found[0] @ found[-1].T, wanted[0] @ wanted[-1].T)
+    if learner._model is None:
+        for factor, same in zip(found, wanted, strict=True):
+            close(factor, same)
 
 
+@pytest.fixture
+def nothing_raised(monkeypatch):
+    """Leave small singular values as they are, but for rounding."""
+    monkeypatch.setattr(solvers, "LEAST", 1e-12)
+
+
+@pytest.mark.usefixtures("nothing_raised")
 @pytest.mark.parametrize("width", [3, 7], ids=["one negative", "the hardest of five"])
 @pytest.mark.parametrize("kind", [np.ascontiguousarray, csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("case", CASES)
@@ -87,9 +94,11 @@ def test_400_triplets(case, kind, width):
     assert np.count_nonzero(met) > 50
 
 
+@pytest.mark.usefixtures("nothing_raised")
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("loreta")])
 def test_folds_change_nothing(case, monkeypatch):
     monkeypatch.setattr(solvers, "CONDITION", 1.0005)
+    monkeypatch.setattr(factors, "CONDITION", 1.0005)
     monkeypatch.setattr(factors, "FEWEST_STEPS", 50)
     X, rows, weights = problem()
     learner, losses, wanted, met = both(case, X, csr_array(X), rows, weights)
@@ -201,7 +210,7 @@ def test_a_loop_touches_no_row_of_a_table_but_those_of_its_triplets(case):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("case", [case for case in CASES if case != "pa"])  # whose steps are never too long
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("gd")])
 def test_numbers_out_of_range_are_told(case):
     X, rows, _ = problem()
     solver, loss, n_factors, _, _ = CASES[case]
@@ -221,19 +230,33 @@ def test_the_given_start_is_left_as_it_is():
             np.testing.assert_array_equal(factor, same)
 
 
-@pytest.mark.parametrize("case", ["loreta-psd", "loreta-ste"])
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_step_too_long_for_the_turn_is_taken_outright(case, n):
-    """W is nearly nothing, and so a step is a million times as long as it."""
-    X, rows, _ = problem(n=n)
-    solver, loss, _, reference, _ = CASES[case]
-    more = () if loss is None else (as_loss(loss, 1),)
-    Y = 1e-6 * start_of(1)[0][:, :1]
-    learner = Learner(solver, more[0] if more else None, (Y,), Rows.of(X))
-    losses = learner.take(rows, np.ones(n))
-    (wanted,), met = reference(X, rows, np.ones(n), Y, *more)
-    close(losses, met, 1e-6)
-    close(learner.factors[0], wanted, 1e-6)
-    (factor,) = learner._tables
-    close(factor.inverse, 1 / (wanted.T @ wanted), 1e-5)
-    assert learner._model.n_folds >= 1
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("loreta")])
+@pytest.mark.parametrize("rate", [10.0, 1e200])
+def test_steps_beyond_the_reach_of_the_retraction_are_shortened(case, rate):
+    X, rows, _ = problem()
+    solver, loss, n_factors, _, _ = CASES[case]
+    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X))
+    losses = learner.take(rows, np.full(len(rows), rate))
+    found = learner.factors
+    assert np.isfinite(losses).all()
+    assert np.linalg.matrix_rank(found[0] @ found[-1].T) == RANK
+
+
+@pytest.mark.parametrize("case", ["loreta", "loreta-psd", "loreta-gnmds"])
+def test_a_rank_that_the_data_do_not_have_does_no_harm(case):
+    """Where W has as many directions as the features, steps drive singular values to nothing, and beyond."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(OBJECTS, 4)) @ random.normal(size=(4, D))  # of rank 4, as W
+    y = np.argmax(X @ random.normal(size=(D, 3)), axis=1)
+    rows = comparisons_from_labels(y, 20_000, random_state=0).rows
+    solver, loss, n_factors, _, _ = CASES[case]
+    start = tuple(np.linalg.svd(X, full_matrices=False)[2][:5].T.copy() for _ in range(n_factors))
+    learner = Learner(solver, None if loss is None else as_loss(loss, 5), start, Rows.of(X))
+    rate = 0.3 / np.square(X).sum(axis=1).mean() ** 2
+    first, *_, last = (
+        learner.take(rows[i : i + 2000], np.full(2000, rate)).mean() for i in range(0, 20_000, 2000)
+    )
+    assert last < first
+    values = np.linalg.svd(learner.factors[0] @ learner.factors[-1].T, compute_uv=False)[:5]
+    assert (values > 0).all()

@@ -14,7 +14,7 @@ class Course:
     Parameters
     ----------
     n_steps : int
-        How many are to be taken.
+        How many are to be taken in all.
     callback : callable, optional
         Called with every record; True stops the fit.
     judge : callable, optional
@@ -22,9 +22,13 @@ class Course:
         in a row were no better.
     keep : callable, optional
         Returns a copy of what is learned, for the best of it.
+    taken : int, default=0
+        How many of the steps were taken before.
 
     Attributes
     ----------
+    chunk : int
+        How many steps to take from one record to the next.
     history : list of dict
         A record each: steps, loss (the mean met since the last record), score where there is a judge, seconds.
     best : object
@@ -47,8 +51,10 @@ class Course:
         callback: Callable[[dict[str, Any]], bool | None] | None = None,
         judge: Callable[[], float] | None = None,
         keep: Callable[[], Any] | None = None,
+        taken: int = 0,
     ) -> None:
         self.n_steps = n_steps
+        self.chunk = -(-(n_steps - taken) // LOOKS)
         self.callback = callback
         self.judge = judge
         self.keep = keep
@@ -57,11 +63,6 @@ class Course:
         self.bar: Any = None
         self._best_score, self._since_best = -float("inf"), 0
         self._begun = perf_counter()
-
-    @property
-    def chunk(self) -> int:
-        """How many steps to take from one record to the next."""
-        return -(-self.n_steps // LOOKS)
 
     def over(self, steps: int, loss: float) -> bool:
         """Take note of where the fit stands after so many steps; whether that was the last."""

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, issparse
 from nearer.jit import bind
 from nearer.lowrank import blocks, loops
 
-CONDITION = 1e3  # of the turn: beyond it, three digits of sixteen could be lost
+CONDITION = 1e3  # of the turn, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
 FEWEST_STEPS = 10_000  # from one fold to the next, where the condition does not ask for one
 
 
@@ -154,14 +154,40 @@ class _Learning:
         """The rank."""
         return len(self.factors[0].turn)
 
-    def fold(self) -> None:
-        """Multiply the turns into the tables and find the inverses anew, against rounding."""
+    def fold(self, least: float = 0.0) -> None:
+        """Multiply the turns into the tables and find the inverses anew, against rounding.
+
+        Parameters
+        ----------
+        least : float, default=0.0
+            Raise singular values of W below this to it. Those that steps have driven to nothing would make all
+            further steps short, and the rank would be lost at last.
+        """
+        if least > 0.0:
+            self._put([*_raised([factor.whole for factor in self.factors], least)])
+            return
         for factor in self.factors:
             factor.fold()
         self.n_folds += 1
         self._since = 0
 
-    def run(self, count: int, steps: Callable[[int, int], int]) -> None:
+    def limits(self, least: float = 0.0) -> tuple[float, float]:
+        """Return what asks for a fold: the squared condition of a turn, and the trace of an inverse.
+
+        The trace says that a singular value is below a hundredth of the least, however it was a fold ago.
+        """
+        return CONDITION**2, 100.0 * self.rank / least if least > 0.0 else np.inf
+
+    def settle(self, least: float = 0.0) -> None:
+        """Fold, and raise singular values below the least only where the rank would be lost without."""
+        try:
+            self.fold()
+        except ValueError:
+            if least == 0.0:
+                raise
+            self.fold(least)
+
+    def run(self, count: int, steps: Callable[[int, int], int], least: float = 0.0) -> None:
         """Take so many steps by a loop, folding when it is time.
 
         Parameters
@@ -169,9 +195,10 @@ class _Learning:
         count : int
             How many.
         steps : callable
-            ``steps(start, stop)`` takes steps from start on and returns where it ended: at stop, or earlier where
-            a turn's squared condition went beyond ``CONDITION ** 2``. Minus where it ended asks for a fold, too,
-            and does so at stop as well.
+            ``steps(start, stop)`` takes steps from start on and returns where it ended: minus that where a factor
+            went beyond the `limits`, which asks for a fold.
+        least : float, default=0.0
+            See :meth:`fold`.
         """
         done = 0
         while done < count:
@@ -179,8 +206,10 @@ class _Learning:
             said = steps(done, stop)
             reached = abs(said)
             self._since += reached - done
-            if said < stop or self._since >= self._between:
-                self.fold()
+            if said < 0:
+                self.fold(least)
+            elif self._since >= self._between:
+                self.settle(least)
             done = reached
 
     def _settle(self, bound: float) -> None:
@@ -334,6 +363,19 @@ class FixedRankPSD(_Learning):
             self._put([_outright_psd(self.Y, _dense(P), D)])
         else:
             self._settle(bound)
+
+
+def _raised(wholes: list[np.ndarray], least: float) -> list[np.ndarray]:
+    """Return factors of the same W, orthogonal and as large as each other, its small singular values raised.
+
+    ValueError where they are no numbers.
+    """
+    if not all(np.isfinite(whole).all() for whole in wholes):
+        raise ValueError("numbers left their range")
+    bases, corners = zip(*(np.linalg.qr(whole) for whole in wholes), strict=True)
+    left, values, right = np.linalg.svd(corners[0] @ corners[-1].T)
+    roots = np.sqrt(np.maximum(values, least))
+    return [bases[0] @ left * roots, bases[-1] @ right.T * roots][: len(wholes)]
 
 
 def _outright(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> list[np.ndarray]:

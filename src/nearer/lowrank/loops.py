@@ -121,6 +121,23 @@ def times(matrix: Any, vector: Any, found: Any) -> None:
         found[i] = total
 
 
+def within_reach(step: float, size: float) -> float:
+    """Return the step, or as much of it as the retraction is good for: ``size`` is ‖A†ξB†ᵀ‖ for a step of one.
+
+    The retraction is a polynomial in M = A†ξB†ᵀ. Beyond ‖M‖ = 1 its terms of higher order take over, and a step
+    that should shrink a small singular value makes a large one of it.
+    """
+    return min(step, 1.0 / size) if size > 0.0 else step
+
+
+def strained(factor: Any, bound: float, limits: Any) -> bool:
+    """Whether a factor asks for a fold: its turn is ill-conditioned, or a singular value is too small."""
+    trace = 0.0
+    for j in range(factor.inverse.shape[0]):
+        trace += factor.inverse[j, j]
+    return not (bound <= limits[0] and trace <= limits[1])
+
+
 def solved(matrix: Any, right: Any) -> bool:
     """Solve matrix · X = right in place of ``right``, ruining ``matrix``; False where that is singular."""
     n, m = right.shape
@@ -180,8 +197,8 @@ def advance(
     Returns
     -------
     float
-        A bound for the squared condition number of the new turn, 1 for an identity: infinite where the inverse is
-        to be found anew by a fold, and 0 where the turn would become singular, and nothing was changed.
+        The squared condition of the new turn as ‖R‖²‖R⁻¹‖²/k², which is 1 for an identity: infinite where the
+        inverse is to be found anew by a fold, and 0 where the turn would become singular, and nothing was changed.
     """
     r = U.shape[0]
     crossed = room.crossed

@@ -12,16 +12,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.randomness import own_random
+from nearer.features.tables import check_scale, features
 from nearer.lowrank import Course
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
 from nearer.progress import progress
 from nearer.ranking.fitted import FittedRanker
-from nearer.ranking.given import Lessons, Target, features, target, with_constant
-from nearer.ranking.kept import LEARNED, check_shapes, keep, resumed
+from nearer.ranking.given import Lessons, Target, target, with_constant
+from nearer.ranking.kept import LEARNED, check_goes_on, check_kept, keep, resumed
 from nearer.ranking.learners import LEARNERS, Learner
 from nearer.ranking.parameters import FACTORED, check_factors, check_parameters
-from nearer.ranking.starts import MOST_ROWS, started, unit
+from nearer.ranking.starts import MOST_ROWS, constant_of, started, unit
 from nearer.ranking.training import chosen_rate, enough_steps, judged, split, trained
 
 
@@ -60,7 +61,8 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         labels so that each is drawn about six times, within bounds of 10,000 steps and 1,000,000, but one pass
         at least.
     fit_intercept : bool, default=True
-        Whether there is a constant feature of value 1.
+        Whether there is a constant feature. Its value is ``constant_``, so that it weighs as much as the others
+        whatever their scale: with ``learning_rate="auto"``, X and 100 X are ranked alike.
     early_stopping : bool, default=False
         Hold some rows out, look at how well they are ranked twenty times a fit, keep the best, and stop when five
         looks in a row brought nothing better.
@@ -81,12 +83,15 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         A, for "loreta" and "pa".
     feature_factors_ : array of shape (n_features, rank)
         B, but for its row of the constant feature, which is ``intercept_factors_``.
+    constant_ : float
+        Value of the constant feature: the root mean square of the entries that are not zero, of ``fit`` or of the
+        first ``partial_fit``.
     coef_ : array of shape (n_labels, n_features)
         W, for the perceptrons.
     theta_ : array
         The matrix before the mirror, features by labels, for "group-perceptron".
     intercept_ : array of shape (n_labels,)
-        Scores of a row of zeros.
+        Scores of a row of zeros: A times ``intercept_factors_`` times ``constant_``; for "popularity" the counts.
     label_counts_ : array of shape (n_labels,)
         How many rows had each label.
     n_labels_ : int
@@ -140,6 +145,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
     _learned_arrays = ("label_counts_", "classes_", *LEARNED, "feature_names_in_")
     _learned_values = (
         "learning_rate_",
+        "constant_",
         "history_",
         "n_steps_",
         "n_rows_",
@@ -150,6 +156,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         "target_dtype_",
     )
     learning_rate_: Any
+    constant_: float
     n_steps_: int
     n_rows_: int
     n_skipped_: int
@@ -197,7 +204,8 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
             Which labels are true of each row: an array or sparse matrix of 0 and 1, or a DataFrame of them whose
             columns name the labels; or one class a row. Rows without labels are passed over and counted.
         labels : array-like of shape (n_labels,), optional
-            Names of the columns of Y.
+            Names of the columns of Y; where Y is one class a row, all classes there are, if not all are in Y.
+            :meth:`partial_fit` has the same under the name that it has in all of scikit-learn, ``classes``.
 
         Returns
         -------
@@ -205,7 +213,8 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            table = features(self, X, reset=True)
+            table = features(self, X, sparse=True, reset=True, fewest=1)
+            check_scale(table)
             found = target(self, Y, labels, table.shape[0])
             self._begin(found)
             lessons = self._lessons(table, found)
@@ -217,15 +226,17 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
     def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
         """Learn on from further rows, each once and in their order; neither are any held out.
 
-        The first call finds the start and the step size by its rows: let it have some hundreds. With the same
-        rows in the same order, and the first call alike, it does not matter how they are cut.
+        The first call finds the start, the step size and the value of the constant feature by its rows: let it
+        have some hundreds. With the same rows in the same order, and the first call alike, it does not matter how
+        they are cut. But give batches rather than single rows, as each call finds the factors' inverses anew.
 
         Parameters
         ----------
         X, Y
             As for :meth:`fit`: as many features and labels each time.
         classes : array-like of shape (n_labels,), optional
-            All classes there are, wanted in the first call where Y is one class a row; or names of the columns.
+            All classes there are, wanted in the first call where Y is one class a row; where Y is an indicator
+            matrix, the names of its columns. :meth:`fit` calls the same ``labels``. Later calls do not look at it.
 
         Returns
         -------
@@ -234,13 +245,13 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         check_parameters(self)
         with unchanged_on_failure(self):
             first = not hasattr(self, "label_counts_")
-            table = features(self, X, reset=first)
+            table = features(self, X, sparse=True, reset=first, fewest=1)
+            check_scale(table)
             if first:
-                if classes is None and not hasattr(Y, "tocsr") and np.ndim(Y) < 2:
-                    raise ValueError("classes must be passed on the first call to partial_fit: all there will be")
-                found = target(self, Y, classes, table.shape[0])
+                found = target(self, Y, classes, table.shape[0], whole=False)
                 self._begin(found)
             else:
+                check_goes_on(self)
                 found = self._target(Y, table.shape[0])
             lessons = self._lessons(table, found, first=first)
             if self.solver != "popularity":
@@ -265,10 +276,10 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         counts = np.diff(found.indicator.indptr)
         teaching = np.flatnonzero((counts > 0) & (counts < len(self.classes_)))
         if first and len(teaching) == 0:
-            raise ValueError(
-                f"there is nothing to learn from: of {len(counts)} rows {int((counts == 0).sum())} have no label "
-                f"and the others all {len(self.classes_)}"
-            )
+            empty, n, every = int((counts == 0).sum()), len(counts), f"all {len(self.classes_)} labels"
+            some = f"of {n} rows {empty} have no label and the others {every}"
+            why = {0: f"each of the {n} rows has {every}", n: f"none of the {n} rows has a label"}.get(empty, some)
+            raise ValueError(f"there is nothing to learn from: {why}")
         self.n_skipped_ += len(counts) - len(teaching)
         self.n_rows_ += int((counts > 0).sum())
         # New arrays and no sums in place: a fit that fails leaves those that were there before as they were.
@@ -278,10 +289,13 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         self.n_labels_ = max(1, round(self.label_counts_.sum() / max(1, self.n_rows_)))
         if self.solver == "popularity":
             self.n_steps_ += len(teaching)
-        table = with_constant(table) if self.fit_intercept else table
-        if len(teaching) == len(counts):
-            return Lessons(table, found.indicator)
-        return Lessons(table[teaching], found.indicator[teaching])
+            self.intercept_ = self.label_counts_.astype(np.float64)
+        indicator = found.indicator
+        if len(teaching) < len(counts):
+            table, indicator = table[teaching], indicator[teaching]
+        if first:
+            self.constant_ = constant_of(table)
+        return Lessons(with_constant(table, self.constant_) if self.fit_intercept else table, indicator)
 
     def _fit(self, lessons: Lessons, random: np.random.Generator) -> None:
         seed = int(random.integers(2**63))
@@ -339,7 +353,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
             )
 
     def _loaded(self) -> None:
-        check_shapes(self)
+        check_kept(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

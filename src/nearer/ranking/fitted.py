@@ -8,9 +8,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.rows import blocks
+from nearer.features.tables import features
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.parameters import is_count
-from nearer.ranking.given import Target, features, target
+from nearer.ranking.given import Target, target
 from nearer.ranking.training import ENTRIES
 
 
@@ -43,7 +44,7 @@ class FittedRanker(ClassifierMixin):
             Scores; with two classes, learned from one class a row, the second's less the first's, of shape (n,).
         """
         check_is_fitted(self)
-        table = features(self, X)
+        table = features(self, X, sparse=True)
         scores = np.empty((table.shape[0], len(self.classes_)))
         for block in blocks(len(scores), self._a_block()):
             scores[block] = self._scores(table[block])
@@ -110,7 +111,7 @@ class FittedRanker(ClassifierMixin):
         y : indicator matrix of shape (n, n_labels), or array of shape (n,)
             What is true, written as in training. Rows without labels do not count.
         sample_weight : array of shape (n,), optional
-            How much each row counts.
+            How much each row counts: numbers that are not negative.
 
         Returns
         -------
@@ -119,9 +120,10 @@ class FittedRanker(ClassifierMixin):
             for one class a row the accuracy, as of any classifier.
         """
         check_is_fitted(self)
+        table = features(self, X, sparse=True)
+        weights = None if sample_weight is None else _weights(sample_weight, table.shape[0])
         if self.target_form_ == "classes":
-            return float(super().score(X, y, sample_weight))
-        table = features(self, X)
+            return float(super().score(X, y, weights))
         true = self._target(y, table.shape[0]).indicator
         parts = [
             label_average_precisions(self._scores(table[block]), true[block])
@@ -131,15 +133,18 @@ class FittedRanker(ClassifierMixin):
         counted = ~np.isnan(found)
         if not counted.any():
             raise ValueError(f"none of the {len(found)} rows of Y has a label: there is nothing to rank")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[counted]
-        return float(np.average(found[counted], weights=weights))
+        if weights is None:
+            return float(found[counted].mean())
+        if not weights[counted].any():
+            raise ValueError("sample_weight is 0 for every row that has a label: there is nothing to rank")
+        return float(np.average(found[counted], weights=weights[counted]))
 
     def _a_block(self) -> int:
         return max(1, ENTRIES // len(self.classes_))
 
     def _top(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the k best labels of each row, and their scores."""
-        table = features(self, X)
+        table = features(self, X, sparse=True)
         numbers, found = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
         for block in blocks(table.shape[0], self._a_block()):
             scores = self._scores(table[block])
@@ -154,7 +159,7 @@ class FittedRanker(ClassifierMixin):
         elif hasattr(self, "coef_"):
             scores = np.asarray(table @ self.coef_.T) + self.intercept_
         else:
-            return np.tile(self.label_counts_.astype(np.float64), (table.shape[0], 1))
+            return np.tile(self.intercept_, (table.shape[0], 1))
         seen = self.label_counts_ > 0
         if not seen.all():
             scores[:, ~seen] = scores[:, seen].min(axis=1, keepdims=True) - 1.0
@@ -178,6 +183,21 @@ class FittedRanker(ClassifierMixin):
                 f"{str(self.classes_[place])!r} at first"
             )
         return found
+
+
+def _weights(given: Any, n_rows: int) -> np.ndarray:
+    """Return a weight for each row; ValueError where that is not what was given."""
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"one weight a row is wanted: X has {n_rows} rows, and sample_weight has shape {weights.shape}"
+        )
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight must be numbers that are not negative; row {wrong[0]} has {weights[wrong[0]]:g}"
+        )
+    return weights
 
 
 def best(scores: np.ndarray, k: int) -> np.ndarray:

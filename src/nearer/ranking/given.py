@@ -10,11 +10,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from nearer.lowrank import Rows
 
-LARGEST = 1e30  # a feature: squares of sums of squares must stay numbers
+RAGGED = (
+    "Y is a list of lists or sets of labels; an indicator matrix of 0 and 1 is wanted, such as scikit-learn's "
+    "MultiLabelBinarizer makes of them"
+)
 
 
 class Labels(NamedTuple):
@@ -109,40 +112,22 @@ class Target(NamedTuple):
     named: bool
 
 
-def features(model: Any, X: Any, *, reset: bool = False) -> Any:
-    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is."""
-    checked = validate_data(model, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
-    table = checked
-    if issparse(checked):
-        table = csr_array(checked)
-        if not table.has_canonical_format:
-            table = table.copy()
-            table.sum_duplicates()
-    largest = float(np.abs(table.data if issparse(table) else table).max(initial=0.0))
-    if largest > LARGEST:
-        raise ValueError(
-            f"the largest feature is {largest:.3g}: sums of squares leave the range of numbers. "
-            "Bring the features to another scale, such as -1 to 1"
-        )
-    return table
-
-
-def with_constant(table: Any) -> Any:
-    """Return the table with a last column of ones.
+def with_constant(table: Any, value: float) -> Any:
+    """Return the table with a last column of one value.
 
     Examples
     --------
-    >>> with_constant(np.array([[2.0], [3.0]]))
-    array([[2., 1.],
-           [3., 1.]])
+    >>> with_constant(np.array([[2.0], [3.0]]), 0.5)
+    array([[2. , 0.5],
+           [3. , 0.5]])
     """
-    ones = np.ones((table.shape[0], 1))
+    column = np.full((table.shape[0], 1), value)
     if issparse(table):
-        return csr_array(hstack([table, csr_array(ones)], format="csr"))
-    return np.ascontiguousarray(np.hstack([table, ones]))
+        return csr_array(hstack([table, csr_array(column)], format="csr"))
+    return np.ascontiguousarray(np.hstack([table, column]))
 
 
-def target(model: Any, Y: Any, names: Any, n_rows: int) -> Target:
+def target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -> Target:
     """Return what a Y says.
 
     Parameters
@@ -155,6 +140,8 @@ def target(model: Any, Y: Any, names: Any, n_rows: int) -> Target:
         Names of the columns of an indicator matrix; or all classes there are.
     n_rows : int
         Rows of X.
+    whole : bool, default=True
+        Whether all classes there will be are in Y, where it is a class a row and they are not named.
     """
     if Y is None:
         raise ValueError(
@@ -163,12 +150,9 @@ def target(model: Any, Y: Any, names: Any, n_rows: int) -> Target:
         )
     columns = getattr(Y, "columns", None)
     if not issparse(Y):
-        Y = np.asarray(Y)
-        if Y.dtype == object and Y.ndim == 1 and len(Y) and np.ndim(Y[0]) > 0:
-            raise ValueError(
-                "Y is a list of lists of different lengths; an indicator matrix of 0 and 1 is wanted, such as "
-                "scikit-learn's MultiLabelBinarizer makes of lists of labels"
-            )
+        Y = _array(Y)
+        if Y.ndim < 2 and names is None and not whole:
+            raise ValueError("classes must be passed on the first call to partial_fit: all there will be")
     if not issparse(Y) and (Y.ndim < 2 or (Y.ndim == 2 and Y.shape[1] == 1)):
         found = _of_classes(Y, names)
     else:
@@ -176,6 +160,18 @@ def target(model: Any, Y: Any, names: Any, n_rows: int) -> Target:
     if found.indicator.shape[0] != n_rows:
         check_consistent_length(np.empty(n_rows), np.empty(found.indicator.shape[0]))
     return found
+
+
+def _array(Y: Any) -> np.ndarray:
+    """Return Y as an array; ValueError where it holds a list or a set of labels for each row."""
+    try:
+        array = np.asarray(Y)
+    except ValueError:  # lists of different lengths
+        raise ValueError(RAGGED) from None
+    collections = list | tuple | set | frozenset | np.ndarray
+    if array.dtype == object and array.ndim == 1 and any(isinstance(entry, collections) for entry in array):
+        raise ValueError(RAGGED)
+    return array
 
 
 def _of_classes(y: Any, names: Any) -> Target:
@@ -193,8 +189,8 @@ def _of_classes(y: Any, names: Any) -> Target:
         strange = np.flatnonzero(classes[numbers] != y)
         if len(strange):
             raise ValueError(
-                f"row {strange[0]} has the class {y[strange[0]]!r}, which is not among the {len(classes)} classes "
-                "given at first"
+                f"row {strange[0]} has the class {y[strange[:1]].tolist()[0]!r}, which is not among the "
+                f"{len(classes)} classes given at first"
             )
     if len(classes) < 2:
         raise ValueError(f"a ranking needs at least two classes; y has only one class, {classes.tolist()}")

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import CONDITION, FixedRank, Rows, StepRoom
-from nearer.lowrank.factors import FEWEST_STEPS
+from nearer.lowrank import FixedRank, Rows, StepRoom
 from nearer.ranking import loops
 from nearer.ranking.given import Labels
 
-# Singular values of a matrix that gets its rank back, in units of a step: with smaller ones a step overshoots.
-SMALLEST = 0.1
+# Singular values below this are raised to it at a fold, as steps along them would be short: a tenth of the length
+# of a step, or what changes scores, which shall differ by one, by a hundredth.
+SMALLEST, FAINT = 0.1, 0.01
 MOST_DRAWS = 1000  # for one step of WARP: with fewer, the last violations among many labels are not found
 
 
@@ -107,29 +107,18 @@ class Loreta(Learner):
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
         room = StepRoom.of(Y.most + 1, self.matrix.rank)
         loop = self._loop("loreta", taken, len(self.matrix.factors[0].table))
-        least = SMALLEST * rate * np.sqrt(2.0 * mean_square(X))
-        done = 0
-        while done < len(order):
-            stop = min(
-                len(order), done + max(FEWEST_STEPS, *(len(factor.table) for factor in self.matrix.factors))
-            )
-            reached = int(loop(X, Y, order, done, stop, CONDITION**2, rate, *self.matrix.factors, room, losses))
-            if not self._settled(least, early=reached < stop):
-                losses[reached - 1 :] = np.nan
-                return
-            done = reached
+        length = np.sqrt(2.0 * mean_square(X))  # of a gradient, about
+        least = min(SMALLEST * rate * length, FAINT / length)
 
-    def _settled(self, least: float, early: bool) -> bool:
-        """Fold, or find better factors of the matrix where it is ill-conditioned; whether it has any."""
-        if not early:
-            with suppress(ValueError):  # it has lost its rank
-                self.matrix.fold()
-                return True
-        A, B = self.matrix.A, self.matrix.B
-        if not (np.isfinite(A).all() and np.isfinite(B).all()):
-            return False
-        self.matrix = FixedRank(*balanced(A, B, least))
-        return True
+        def taken_to(start: int, stop: int) -> int:
+            return int(
+                loop(X, Y, order, start, stop, self.matrix.limits(least), rate, *self.matrix.factors, room, losses)
+            )
+
+        losses[:] = np.nan
+        with suppress(ValueError):  # of a fold: the losses that are no numbers say so
+            self.matrix.run(len(order), taken_to, least)
+            self.matrix.settle(least)
 
     def parts(self) -> list[np.ndarray]:
         """Return A and B."""
@@ -196,7 +185,12 @@ class GroupPerceptron(Perceptron):
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
         room = MatrixRoom.of(X, Y, self.W.shape[1])
         loop = self._loop("group", taken, self.W.shape[1])
-        loop(X, Y, order, rate, self.power, self.W, self._squares(), room, losses)
+        # High powers of the norms stay numbers only for rows of a length about one; a power of two is exact.
+        scale = 2.0 ** np.round(0.5 * np.log2(mean_square(X)))
+        self.W *= scale
+        rows = X._replace(values=X.values / scale)
+        loop(rows, Y, order, rate * scale**2, self.power, self.W, self._squares(), room, losses)
+        self.W /= scale
 
     def _squares(self) -> np.ndarray:
         return np.einsum("jl,jl->j", self.W, self.W)
@@ -205,6 +199,7 @@ class GroupPerceptron(Perceptron):
     def coefficients(self) -> np.ndarray:
         """The matrix W_j = (‖θ_j‖ / ‖θ‖₂ₛ)ˢ⁻² θ_j."""
         squares = self._squares()
+        squares /= max(squares.max(), np.finfo(np.float64).tiny)
         total = float((squares ** (0.5 * self.power)).sum())
         shares = squares * total ** (-2.0 / self.power) if total > 0 else squares
         return self.W * (shares ** (0.5 * self.power - 1.0))[:, None]
@@ -216,29 +211,6 @@ LEARNERS: dict[str, Any] = {
     "perceptron": Perceptron,
     "group-perceptron": GroupPerceptron,
 }
-
-
-def balanced(A: np.ndarray, B: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return factors of ABᵀ that are orthogonal and as large as each other.
-
-    Parameters
-    ----------
-    A, B : arrays of shape (n, k) and (m, k)
-        Any factors.
-    least : float
-        Singular values below this are raised to it.
-
-    Examples
-    --------
-    >>> A, B = balanced(np.array([[8.0], [0.0]]), np.array([[0.5], [0.0]]), 0.1)
-    >>> A.T @ A, B.T @ B
-    (array([[4.]]), array([[4.]]))
-    """
-    Q, R = np.linalg.qr(A)
-    P, S = np.linalg.qr(B)
-    left, values, right = np.linalg.svd(R @ S.T)
-    roots = np.sqrt(np.maximum(values, least))
-    return Q @ left * roots, P @ right.T * roots
 
 
 def mean_square(X: Rows) -> float:

@@ -8,7 +8,7 @@ row, a vector v of few labels in ``room.columns`` and ``room.values`` and the lo
 from typing import Any
 
 from nearer.jit import called
-from nearer.lowrank.loops import advance_one, collect, dot, gather, spread, square, times
+from nearer.lowrank.loops import advance_one, collect, dot, gather, spread, square, strained, times, within_reach
 from nearer.ranking.violations import drawn, drawn_of_matrix, missed, missed_of_matrix
 
 
@@ -18,24 +18,22 @@ def loreta(
     order: Any,
     start: int,
     stop: int,
-    limit: float,
+    limits: Any,
     rate: float,
     A: Any,
     B: Any,
     room: Any,
     losses: Any,
 ) -> int:
-    """LORETA-1, Algorithm 4, W = ABᵀ, all labels scored; returns where it stopped: early for a fold."""
+    """LORETA-1, Algorithm 4, W = ABᵀ, all labels scored; returns where it stopped: minus that for a fold."""
     for t in range(start, stop):
         i = order[t]
         n = X.starts[i + 1] - X.starts[i]
         gather(B, X.columns, X.places[i], X.values, X.starts[i], n, room.vector, room.right)
         times(A.turn, room.right, room.by)
         size, losses[t] = missed(A.table, room.by, Y, i, room.columns, room.values)
-        if size > 0:
-            bound = retracted(X, i, rate, A, B, room, size)
-            if not 0.0 < bound <= limit:
-                return t + 1
+        if size > 0 and retracted(X, i, rate, A, B, room, size, limits):
+            return -(t + 1)
     return stop
 
 
@@ -45,7 +43,7 @@ def loreta_warp(
     order: Any,
     start: int,
     stop: int,
-    limit: float,
+    limits: Any,
     rate: float,
     A: Any,
     B: Any,
@@ -60,37 +58,30 @@ def loreta_warp(
         gather(B, X.columns, X.places[i], X.values, X.starts[i], n, room.vector, room.right)
         times(A.turn, room.right, room.by)
         size, losses[t] = drawn(A.table, room.by, Y, i, t, draws, room.columns, room.values)
-        if size > 0:
-            bound = retracted(X, i, rate, A, B, room, size)
-            if not 0.0 < bound <= limit:
-                return t + 1
+        if size > 0 and retracted(X, i, rate, A, B, room, size, limits):
+            return -(t + 1)
     return stop
 
 
 @called
-def retracted(X: Any, i: int, rate: float, A: Any, B: Any, room: Any, size: int) -> float:
-    """Step along -rate · v xᵀ on the manifold, Bᵀx being in ``room.right``; return the larger bound of the turns.
-
-    0, or no number, where a factor is about to lose its rank.
-    """
+def retracted(X: Any, i: int, rate: float, A: Any, B: Any, room: Any, size: int, limits: Any) -> bool:
+    """Step along -rate · v xᵀ on the manifold, Bᵀx being in ``room.right``; whether a fold is asked for."""
     place, first, n = X.places[i], X.starts[i], X.starts[i + 1] - X.starts[i]
     gather(A, room.columns, 0, room.values, 0, size, room.vector, room.left)
-    for j in range(room.left.size):  # the step belongs to the labels
-        room.left[j] *= -rate
     times(A.inverse, room.left, room.u)
     times(B.inverse, room.right, room.v)
+    rate = within_reach(rate, abs(dot(room.u, room.v)))
+    for j in range(room.left.size):  # the step belongs to the labels
+        room.left[j] *= -rate
+        room.u[j] *= -rate
     s = dot(room.u, room.v)
     long = rate * rate * square(room.values, 0, size)
     bound = advance_one(A, room.u, room.v, s, room.left, long, room.by, room.across, room.change)
-    if bound == 0.0:
-        return 0.0
     spread(A.table, room.columns, 0, room.values, 0, size, -rate, room.change)
     long = square(X.values, first, n)
     other = advance_one(B, room.v, room.u, s, room.right, long, room.by, room.across, room.change)
-    if other == 0.0:
-        return 0.0
     spread(B.table, X.columns, place, X.values, first, n, 1.0, room.change)
-    return max(bound, other)
+    return strained(A, bound, limits) or strained(B, other, limits)
 
 
 def pa(X: Any, Y: Any, order: Any, taken: int, cap: float, A: Any, B: Any, room: Any, losses: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.lowrank import Rows
 from nearer.ranking.given import Lessons
 from nearer.ranking.learners import LEARNERS, SMALLEST, Learner, mean_square
 from nearer.ranking.parameters import FACTORED
@@ -25,6 +26,17 @@ def started(model: Any, lessons: Lessons, rate: float, seed: int) -> Learner:
     size = rate if model.solver == "loreta" else 1.0 / mean_square(lessons.rows)
     A, B = factors(model.init, int(model.rank), lessons, size, np.random.default_rng(seed))
     return LEARNERS[model.solver](A, B, warp=warp, seed=seed)
+
+
+def constant_of(table: Any) -> float:
+    """Return the value of the constant feature beside a table: the root mean square of its entries that are not 0.
+
+    Steps move each feature's weights by its square. With a value of its own the constant feature would learn at
+    another pace on every scale, and beside small features it would be the only one that learns.
+    """
+    values = Rows.of(table).values
+    entries = np.count_nonzero(values)
+    return float(np.sqrt(values @ values / entries)) if entries else 1.0
 
 
 def unit(solver: str, lessons: Lessons) -> float:

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.randomness import continued_random, own_random
+from nearer.features.tables import check_scale, features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
@@ -23,9 +24,7 @@ from nearer.similarity.cone import constrained, factor_of, projected
 from nearer.similarity.form import BilinearForm
 from nearer.similarity.given import (
     FEWEST_TRIPLETS,
-    check_scale,
     enough_triplets,
-    features,
     features_and_labels,
     one_of,
     weighty_triplets,

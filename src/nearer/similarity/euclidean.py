@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from nearer.features.tables import features
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
-from nearer.similarity.given import features
 from nearer.similarity.mahalanobis import Mahalanobis
 
 

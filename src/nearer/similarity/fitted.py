@@ -12,7 +12,8 @@ import numpy as np
 
 from nearer.comparisons.randomness import generator
 from nearer.comparisons.rows import blocks
-from nearer.similarity.given import features, triplet_rows
+from nearer.features.tables import features
+from nearer.similarity.given import triplet_rows
 from nearer.similarity.nearest import AT, SAMPLE, SearchIndex, check_k, settled, without_self
 from nearer.similarity.triplets import ENTRIES
 

@@ -3,34 +3,13 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.given import with_weight
+from nearer.features.tables import features
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
-SMALLEST = 1e-60  # four features of that size are still a number
-
-
-def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False) -> Any:
-    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is."""
-    checked = validate_data(
-        model,
-        X,
-        accept_sparse="csr" if sparse else False,
-        dtype=np.float64,
-        order="C",
-        reset=reset,
-        ensure_min_samples=2 if reset else 1,
-    )
-    if not issparse(checked):
-        return checked
-    table = csr_array(checked)
-    if not table.has_canonical_format:
-        table = table.copy()
-        table.sum_duplicates()
-    return table
 
 
 def features_and_labels(
@@ -50,16 +29,6 @@ def features_and_labels(
     if len(labels) != table.shape[0]:
         raise ValueError(f"X has {table.shape[0]} rows and y {len(labels)} labels: one label a row is wanted")
     return table, labels
-
-
-def check_scale(table: Any) -> None:
-    """Refuse features of which a product of four is no number any more, or nothing."""
-    largest = float(abs(table).max())
-    if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
-        raise ValueError(
-            f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
-            "Bring the features to another scale, such as -1 to 1"
-        )
 
 
 def one_of(model: Any, **given: Any) -> str:

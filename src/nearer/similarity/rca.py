@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.randomness import own_random
+from nearer.features.tables import features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.given import features, features_and_labels, one_of
+from nearer.similarity.given import features_and_labels, one_of
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.varying import varying_directions
 

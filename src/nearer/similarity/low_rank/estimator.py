@@ -13,15 +13,14 @@ from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.randomness import continued_random, own_random
+from nearer.features.tables import check_scale, features
 from nearer.losses import as_loss
-from nearer.lowrank import LOOKS, Course, Rows
+from nearer.lowrank import Course, Rows
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.given import (
-    check_scale,
     enough_triplets,
-    features,
     features_and_labels,
     one_of,
     weighty_triplets,
@@ -44,13 +43,13 @@ def _is_projection(model: Any) -> bool:
 
 
 def _is_similarity(model: Any) -> bool:
-    if model.loss is not None:
+    if getattr(model, "kind_", "similarity" if model.loss is None else "distance") == "distance":
         raise AttributeError("a model with a loss of distances is a distance, with distance")
     return True
 
 
 def _is_distance(model: Any) -> bool:
-    if model.loss is None:
+    if getattr(model, "kind_", "similarity" if model.loss is None else "distance") == "similarity":
         raise AttributeError("a model without a loss of distances is a similarity, with similarity")
     return True
 
@@ -86,8 +85,8 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         How x⁻ is drawn from labels: of ten objects of other classes the one most like the anchor, or any. Hard
         ones teach more where classes can be told apart; where these overlap widely, random ones may be better.
     learning_rate : "auto" or float, default="auto"
-        The step size. "auto" tries a ladder of them on a first slice of triplets and takes the one that met the
-        smallest losses; ``learning_rate_`` says which. For "pa" it is the cap on a step.
+        The step size. "auto" tries a ladder of them on a first slice of triplets and takes the next smaller one to
+        that which met the smallest losses; ``learning_rate_`` says which. For "pa" it is the cap on a step.
     n_steps : int, optional
         Triplets to learn from: by default twenty an object, or three passes over comparisons, 20,000 at least and
         a million at most.
@@ -228,13 +227,14 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
             course = Course(n_steps, self.callback)
             if judge is not None:
                 course.judge, course.keep = lambda: judge(learner.factors, self.kind_), lambda: learner.factors
-            self._learn(learner, draws, course)
+            self._learn(learner, draws, course, before=[])
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn on from further objects: comparisons once each and in their order, or triplets drawn from labels.
 
-        The first call finds the start and the step size by its X, so that should not be too small.
+        The first call finds the start and the step size by its X, so that should not be too small. None are held
+        out, whatever ``early_stopping`` says. Each call finds the inverses of the factors anew: give batches.
 
         Parameters
         ----------
@@ -264,7 +264,10 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
             else:
                 learner = self._learner(self._factors_so_far(table.shape[1]), table)
                 learner.steps = self.n_steps_
-            self._learn(learner, draws, Course(n_steps, self.callback))
+                if not isinstance(self.learning_rate, str):
+                    self.learning_rate_ = float(self.learning_rate)
+            course = Course(learner.steps + n_steps, self.callback, taken=learner.steps)
+            self._learn(learner, draws, course, [] if first else self.history_)
         return self
 
     def _given(
@@ -281,7 +284,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         check_scale(table)
         if self.rank > table.shape[1]:
             raise ValueError(
-                f"a rank of {self.rank} is more than X has features: at most {table.shape[1]} is wanted"
+                f"a rank of {self.rank} is more than X has features: at most n_features={table.shape[1]} is wanted"
             )
         return table, labels, given
 
@@ -291,7 +294,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         triplets, _ = draws.next(2 * self.rank)
         learner = self._learner(first_factors(self.init, table, triplets, self.rank, self._psd, random), table)
         self.learning_rate_ = (
-            found_rate(learner, table, draws, n_steps, self.loss is None)
+            found_rate(learner, table, draws, self.loss is None)
             if isinstance(self.learning_rate, str)
             else float(self.learning_rate)
         )
@@ -314,15 +317,15 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
             )
         return factors
 
-    def _learn(self, learner: Learner, draws: Any, course: Course) -> None:
-        """Run the learner over its course, and set what was learned."""
-        before, over = learner.steps, False
+    def _learn(self, learner: Learner, draws: Any, course: Course, before: list[dict[str, Any]]) -> None:
+        """Run the learner over its course, and set what was learned, records behind those from before."""
+        chunk, left, over = course.chunk, course.n_steps - learner.steps, False
         try:
-            with progress(LOOKS, "looks", self.verbose) as course.bar:
+            with progress(-(-left // chunk), "looks", self.verbose) as course.bar:
                 while not over:
-                    triplets, weights = draws.next(min(course.chunk, before + course.n_steps - learner.steps))
+                    triplets, weights = draws.next(min(chunk, course.n_steps - learner.steps))
                     losses = learner.take(triplets, self.learning_rate_ * weights)
-                    over = course.over(learner.steps - before, float(losses.mean()))
+                    over = course.over(learner.steps, float(losses.mean()))
             learner.settle()
         except FloatingPointError as error:
             raise ValueError(
@@ -334,7 +337,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         if len(factors) == 2:
             self.asking_components_ = factors[0].T
         self.components_ = factors[-1].T
-        self.history_ = course.history
+        self.history_ = [*before, *course.history]
         self.n_steps_ = learner.steps
 
     def _check_parameters(self) -> None:
@@ -348,6 +351,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         check(self, "learning_rate", good, "'auto' or a number > 0")
         check(self, "n_steps", self.n_steps is None or is_count(self.n_steps), "None or a positive integer")
         check(self, "drawing", self.drawing in ("instances", "classes"), "'instances' or 'classes'")
+        check(self, "early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False")
         share = self.validation_fraction
         check(self, "validation_fraction", is_number(share) and 0 < share < 1, "a number between 0 and 1")
         check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")

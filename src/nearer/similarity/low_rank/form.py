@@ -166,3 +166,11 @@ class LowRankForm(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(f"components of {self.n_features_in_} features have shapes {shape} and {others}")
         if self.kind_ not in ("similarity", "distance"):
             raise ValueError(f"the model is said to be a {self.kind_!r}")
+        learned: Any = self
+        steps, rate, history = learned.n_steps_, learned.learning_rate_, learned.history_
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+            raise ValueError(f"n_steps_ is {steps!r}")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < np.inf:
+            raise ValueError(f"learning_rate_ is {rate!r}")
+        if not isinstance(history, list):
+            raise ValueError(f"history_ is {history!r}, and no list")

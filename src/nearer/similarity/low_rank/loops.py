@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from nearer.jit import called
 from nearer.lowrank.loops import (
     advance,
     advance_one,
@@ -23,23 +22,26 @@ from nearer.lowrank.loops import (
     psd_coefficients,
     spread,
     square,
+    strained,
     times,
+    within_reach,
 )
 
 
 def loreta(
-    X: Any, triplets: Any, steps: Any, start: int, stop: int, limit: float, A: Any, B: Any, room: Any, losses: Any
+    X: Any, triplets: Any, steps: Any, start: int, stop: int, limits: Any, A: Any, B: Any, room: Any, losses: Any
 ) -> int:
     """LORETA-1, Algorithm 4: W = ABᵀ."""
     for t in range(start, stop):
         place, first, n, m, losses[t] = met(X, triplets[t], A, B, room)
         if losses[t] == 0.0:
             continue
-        step = steps[t]
-        for j in range(room.left.size):  # the step belongs to the anchor
-            room.left[j] *= step
         times(A.inverse, room.left, room.u)
         times(B.inverse, room.right, room.v)
+        step = within_reach(steps[t], abs(dot(room.u, room.v)))
+        for j in range(room.left.size):  # the step belongs to the anchor
+            room.left[j] *= step
+            room.u[j] *= step
         s = dot(room.u, room.v)
         long = step * step * square(X.values, first, n)
         bound = advance_one(A, room.u, room.v, s, room.left, long, room.by, room.across, room.change)
@@ -47,7 +49,7 @@ def loreta(
         long = square(room.values, 0, m)
         other = advance_one(B, room.v, room.u, s, room.right, long, room.by, room.across, room.change)
         spread(B.table, room.columns, 0, room.values, 0, m, 1.0, room.change)
-        if max(bound, other) > limit:
+        if strained(A, bound, limits) or strained(B, other, limits):
             return -(t + 1)
     return stop
 
@@ -58,7 +60,7 @@ def loreta_psd(
     steps: Any,
     start: int,
     stop: int,
-    limit: float,
+    limits: Any,
     Y: Any,
     room: Any,
     two: Any,
@@ -75,15 +77,18 @@ def loreta_psd(
         losses[t] = max(0.0, 1.0 - dot(E[0], E[1]))
         if losses[t] == 0.0:
             continue
+        times(Y.inverse, E[0], two.U[0])
+        times(Y.inverse, E[1], two.U[1])
+        long = np.sqrt(dot(two.U[0], two.U[0]) * dot(two.U[1], two.U[1]))
         two.D[0, 0] = two.D[1, 1] = 0.0
-        two.D[0, 1] = two.D[1, 0] = 0.5 * steps[t]
+        two.D[0, 1] = two.D[1, 0] = 0.5 * within_reach(steps[t], 0.5 * (abs(dot(two.U[0], two.U[1])) + long))
         two.squares[0, 0], two.squares[1, 1] = square(X.values, first, n), square(room.values, 0, m)
         two.squares[0, 1] = product(X.columns, X.values, place, first, n, room.columns, room.values, 0, 0, m)
         two.squares[1, 0] = two.squares[0, 1]
         bound = psd_advance(Y, two)
         spread(Y.table, X.columns, place, X.values, first, n, 1.0, two.change[0])
         spread(Y.table, room.columns, 0, room.values, 0, m, 1.0, two.change[1])
-        if bound > limit:
+        if strained(Y, bound, limits):
             return -(t + 1)
     return stop
 
@@ -94,7 +99,7 @@ def loreta_distance(
     steps: Any,
     start: int,
     stop: int,
-    limit: float,
+    limits: Any,
     Y: Any,
     room: Any,
     two: Any,
@@ -111,21 +116,25 @@ def loreta_distance(
         by_near, by_far = slopes(near, far)  # type: ignore[name-defined]  # noqa: F821
         if by_near == 0.0 and by_far == 0.0:
             continue
+        times(Y.inverse, E[0], two.U[0])
+        times(Y.inverse, E[1], two.U[1])
+        long = abs(by_near) * dot(two.U[0], two.U[0]) + abs(by_far) * dot(two.U[1], two.U[1])
+        step = within_reach(steps[t], long)
         two.D[0, 1] = two.D[1, 0] = 0.0
-        two.D[0, 0], two.D[1, 1] = -steps[t] * by_near, -steps[t] * by_far
+        two.D[0, 0], two.D[1, 1] = -step * by_near, -step * by_far
         two.squares[0, 0], two.squares[1, 1] = square(room.values, 0, n), square(room.values, half, m)
         two.squares[0, 1] = product(room.columns, room.values, 0, 0, n, room.columns, room.values, half, half, m)
         two.squares[1, 0] = two.squares[0, 1]
         bound = psd_advance(Y, two)
         spread(Y.table, room.columns, 0, room.values, 0, n, 1.0, two.change[0])
         spread(Y.table, room.columns, half, room.values, half, m, 1.0, two.change[1])
-        if bound > limit:
+        if strained(Y, bound, limits):
             return -(t + 1)
     return stop
 
 
 def gd(
-    X: Any, triplets: Any, steps: Any, start: int, stop: int, limit: float, A: Any, B: Any, room: Any, losses: Any
+    X: Any, triplets: Any, steps: Any, start: int, stop: int, limits: Any, A: Any, B: Any, room: Any, losses: Any
 ) -> int:
     """Gradient descent on both factors: A += η q (Bᵀz)ᵀ and B += η z (Aᵀq)ᵀ, both from where they were.
 
@@ -145,7 +154,7 @@ def gd_distance(
     steps: Any,
     start: int,
     stop: int,
-    limit: float,
+    limits: Any,
     Y: Any,
     room: Any,
     two: Any,
@@ -211,40 +220,9 @@ def within(X: Any, triplets: Any, caps: Any, A: Any, B: Any, M: Any, room: Any, 
 
 
 def psd_advance(Y: Any, two: Any) -> float:
-    """Take a step along P D Pᵀ but for the table, as `advance` does; E, D and the squares are in the room."""
-    for a in range(2):
-        times(Y.inverse, two.E[a], two.U[a])
+    """Take a step along P D Pᵀ but for the table, as `advance` does; E, U, D and the squares are in the room."""
     psd_coefficients(two.U, two.D, two, two.omega, two.theta)
-    bound = advance(Y, two.U, two.U, two.omega, two.theta, two.E, two.squares, two, two.change)
-    if bound == 0.0:
-        step_outright(Y, two)
-        return np.inf
-    return bound
-
-
-@called
-def step_outright(Y: Any, two: Any) -> None:
-    """Take a step too long for the turn in all rows of the table, but for what `spread` adds; a fold follows."""
-    table, turn, unturn, U = Y.table, Y.turn, Y.unturn, two.U
-    k = turn.shape[0]
-    for i in range(table.shape[0]):
-        for j in range(k):
-            two.vector[j] = 0.0
-        for c in range(k):
-            for j in range(k):
-                two.vector[j] += table[i, c] * turn[c, j]
-        for a in range(2):
-            two.by[a] = dot(two.vector, U[a])
-        for j in range(k):
-            table[i, j] = two.vector[j]
-            for a in range(2):
-                for b in range(2):
-                    table[i, j] += two.by[a] * two.omega[a, b] * U[b, j]
-    for i in range(k):
-        for j in range(k):
-            turn[i, j] = unturn[i, j] = 1.0 * (i == j)
-        for a in range(2):
-            two.change[a, i] = two.theta[a, 0] * U[0, i] + two.theta[a, 1] * U[1, i]
+    return advance(Y, two.U, two.U, two.omega, two.theta, two.E, two.squares, two, two.change)
 
 
 def met(X: Any, triplet: Any, A: Any, B: Any, room: Any) -> tuple[int, int, int, int, float]:

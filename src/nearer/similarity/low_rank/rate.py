@@ -8,17 +8,17 @@ the rung below the best one.
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from nearer.similarity.low_rank.solvers import Learner
+from nearer.similarity.triplets import row_products
 
 # In units of one over the mean squared size of a gradient, so that the units of the features do not matter.
 LADDER = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-SLICE = 5_000  # triplets at most
+SLICE = 5_000  # triplets
 
 
-def found_rate(learner: Learner, table: Any, draws: Any, n_steps: int, bilinear: bool) -> float:
-    """Return the step size of the ladder that met the smallest losses.
+def found_rate(learner: Learner, table: Any, draws: Any, bilinear: bool) -> float:
+    """Return the step size of the ladder below the one that met the smallest losses.
 
     Parameters
     ----------
@@ -28,13 +28,14 @@ def found_rate(learner: Learner, table: Any, draws: Any, n_steps: int, bilinear:
         Features.
     draws : object
         ``draws.next(n)`` returns triplets and weights.
-    n_steps : int
-        How many the fit will take.
     bilinear : bool
         Whether gradients are those of a similarity, or of distances.
     """
-    triplets, weights = draws.next(min(SLICE, n_steps))
-    unit = 1.0 / max(_size(table, triplets[:, :3], bilinear), np.finfo(float).tiny)
+    triplets, weights = draws.next(SLICE)
+    size = _size(table, triplets[:, :3], bilinear)
+    if size == 0:
+        raise ValueError("the objects that are compared have the same features: nothing can be learned from them")
+    unit = 1.0 / size
     met = []
     for rung in LADDER:
         try:
@@ -49,11 +50,10 @@ def _size(table: Any, triplets: np.ndarray, bilinear: bool) -> float:
     """Return the mean of ‖q‖²‖z‖², or of the squared size of a gradient of two distances of slope one."""
     a, b, c = (table[part] for part in triplets[:1000].T)
     if bilinear:
-        return float(np.mean(_squares(a) * _squares(b - c)))
-    return float(np.mean(_squares(a - b) ** 2 + _squares(a - c) ** 2))
+        return float(np.mean(squares(a) * squares(b - c)))
+    return float(np.mean(squares(a - b) ** 2 + squares(a - c) ** 2))
 
 
-def _squares(part: Any) -> np.ndarray:
-    if issparse(part):
-        return np.asarray(part.multiply(part).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", part, part)
+def squares(part: Any) -> np.ndarray:
+    """Return the squared lengths of the rows of a table."""
+    return row_products(part, part)

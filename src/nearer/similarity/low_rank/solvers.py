@@ -12,6 +12,9 @@ from nearer.similarity.low_rank import loops
 
 GENERAL_ONLY = ("pa", "loreta-identify")
 SOLVERS = ("loreta", "gd", *GENERAL_ONLY)
+# Singular values of W below this are raised to it at a fold: a tenth of the length of a step, or what changes the
+# scores, which shall be about one, by a hundredth.
+LEAST, FAINT, TINY = 0.1, 0.01, np.finfo(float).tiny
 SMALLEST_SHARE = 1e-3  # of the largest singular value of the inner matrix of "loreta-identify"
 
 
@@ -28,11 +31,18 @@ class Learner:
         Y where W = YYᵀ; A and B where W = ABᵀ.
     rows : Rows
         The table.
+
+    Attributes
+    ----------
+    steps : int
+        Triplets taken so far.
     """
 
     def __init__(self, solver: str, loss: Any, start: tuple[np.ndarray, ...], rows: Rows) -> None:
         self.rows = rows
         self.steps = 0
+        self._length = float(rows.values @ rows.values) / max(1, len(rows.places))  # of a gradient, about
+        self._least = 0.0
         k = start[0].shape[1]
         psd = len(start) == 1
         one_as_two = psd and solver == "gd" and loss is None
@@ -66,6 +76,8 @@ class Learner:
         FloatingPointError, which says why, where numbers left their range or a factor its rank.
         """
         losses = np.zeros(len(triplets))
+        if not self._inner:  # whose inner steps depend on the factors themselves, and not on W alone
+            self._least = min(LEAST * float(steps.mean()) * self._length, FAINT / max(self._length, TINY))
         with np.errstate(over="ignore", invalid="ignore"):
             try:
                 if self._inner:
@@ -75,7 +87,7 @@ class Learner:
             except ValueError as error:  # of a fold
                 raise FloatingPointError(str(error)) from error
             self.steps += len(triplets)
-            sizes = [float(np.abs(part).sum()) for factor in self._tables for part in factor]
+            sizes = [float(part.sum()) for factor in self._tables for part in factor]
             sizes.append(float(losses.sum()))
         if not np.isfinite(sizes).all():
             raise FloatingPointError("numbers left their range")
@@ -85,19 +97,20 @@ class Learner:
         """Fold the factors, which finds out whether they still have their rank; FloatingPointError where not."""
         if self._model is not None:
             try:
-                self._model.fold()
+                self._model.settle(self._least)
             except ValueError as error:
                 raise FloatingPointError(str(error)) from error
 
     def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         def taken(start: int, stop: int) -> int:
-            how_far = start, stop, self.steps if self._alternates else CONDITION**2
+            limits = () if self._model is None else self._model.limits(self._least)
+            how_far = start, stop, self.steps if self._alternates else limits
             return int(self._loop(self.rows, triplets, steps, *how_far, *self._sides, *self._room, losses))
 
         if self._model is None:
             taken(0, len(triplets))
         else:
-            self._model.run(len(triplets), taken)
+            self._model.run(len(triplets), taken, self._least)
 
     def _identify(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         """Algorithm 6: after each step of LORETA, steps of a matrix between the factors, as many as the rank."""
@@ -118,7 +131,7 @@ class Learner:
                 factor.inverse[:] = back @ factor.inverse @ back.T
             sizes = [np.linalg.norm(factor.turn) * np.linalg.norm(factor.unturn) for factor in self._tables]
             if self._model is not None and max(sizes) > CONDITION * self._inner:
-                self._model.fold()
+                self._model.fold(self._least)
 
 
 @lru_cache(maxsize=64)

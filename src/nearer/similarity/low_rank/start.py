@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import randomized_svd
 
 from nearer.parameters import check
+from nearer.similarity.triplets import row_products
 
 STARTS = ("svd", "identity", "zero", "gaussian")
 FAINT = 1e-3  # of the largest column: directions added where a start has fewer than were asked for
@@ -35,7 +36,7 @@ def first_factors(
     d = table.shape[1]
     if not isinstance(init, str):
         return _given(init, d, rank, psd)
-    scale = 1.0 / (np.sqrt(_squares(table).mean()) or 1.0)
+    scale = 1.0 / (np.sqrt(row_products(table, table).mean()) or 1.0)
     if init == "zero":
         factors = _first_gradients(table, triplets[: 2 * rank], rank, psd, random)
         return tuple(_of_full_rank(factor, rank, random) for factor in factors)
@@ -51,12 +52,12 @@ def first_factors(
 
 
 def _given(init: Any, d: int, rank: int, psd: bool) -> tuple[np.ndarray, ...]:
-    factors = (init,) if psd else init
-    shapes = f"{(d, rank)}" if psd else f"two of {(d, rank)}"
-    arrays = tuple(np.asarray(factor, dtype=np.float64) for factor in factors)
+    given = [init] if psd else list(init)
+    arrays = tuple(np.asarray(factor, dtype=np.float64) for factor in given)
     if len(arrays) != (1 if psd else 2) or any(array.shape != (d, rank) for array in arrays):
-        got = " and ".join(str(array.shape) for array in arrays)
-        raise ValueError(f"init must be one of {', '.join(STARTS)}, or an array of shape {shapes}; got {got}")
+        wanted = f"an array of shape {(d, rank)}" if psd else f"a pair of arrays of shape {(d, rank)}"
+        got = np.shape(init) if psd or isinstance(init, np.ndarray) else [array.shape for array in arrays[:3]]
+        raise ValueError(f"init must be one of {', '.join(STARTS)}, or {wanted}; got shape {got}")
     return arrays
 
 
@@ -106,12 +107,6 @@ def _of_full_rank(factor: np.ndarray, rank: int, random: np.random.Generator) ->
         basis = np.linalg.qr(kept)[0]
         others -= basis @ (basis.T @ others)
     return np.column_stack([kept, FAINT * largest * np.linalg.qr(others)[0]])
-
-
-def _squares(table: Any) -> np.ndarray:
-    if issparse(table):
-        return np.asarray(table.multiply(table).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", table, table)
 
 
 def _dense(table: Any) -> np.ndarray:

@@ -1,0 +1,53 @@
+"""A table of finite float64 from the features that a learner was given, dense or sparse."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import validate_data
+
+SMALLEST = 1e-60  # four features of that size are still a number
+
+
+def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False, fewest: int = 2) -> Any:
+    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is.
+
+    Parameters
+    ----------
+    model : estimator
+        Whose features these are.
+    X : array, sparse matrix or DataFrame of shape (n, d)
+        What was given.
+    sparse : bool, default=False
+        Whether it may be sparse.
+    reset : bool, default=False
+        Whether the model learns its features here; otherwise they must be those that it knows.
+    fewest : int, default=2
+        Rows that it takes to learn them.
+    """
+    checked = validate_data(
+        model,
+        X,
+        accept_sparse="csr" if sparse else False,
+        dtype=np.float64,
+        order="C",
+        reset=reset,
+        ensure_min_samples=fewest if reset else 1,
+    )
+    if not issparse(checked):
+        return checked
+    table = csr_array(checked)
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def check_scale(table: Any) -> None:
+    """Refuse features of which a product of four is no number any more, or nothing."""
+    largest = max(float(table.max()), -float(table.min()))
+    if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
+        raise ValueError(
+            f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
+            "Bring the features to another scale, such as -1 to 1"
+        )
