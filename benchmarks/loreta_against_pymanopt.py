@@ -26,7 +26,7 @@ from record import write
 RANK, NOISE = 10, 0.3
 TARGETS = (2.0, 1.5, 1.2)  # times the variance of the noise
 LIMIT = 25.0
-RATES, BATCHES = (0.5, 1.0), (1, 10)
+RATES, BATCHES = (0.5, 1.0), (1, 10, 100)
 PEER = [
     *({"method": "manifold", "batch": batch, "rate": rate} for batch in (1, 10, 100) for rate in RATES),
     {"method": "descent on batches", "batch": 100},

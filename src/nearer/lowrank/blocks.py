@@ -1,6 +1,7 @@
-"""Steps along gradients of several columns, by products of matrices: the form of the loops as it is written down.
+"""Steps along gradients of many columns, as a batch has them, by products of matrices.
 
-A loop takes one column after the other, which is quickest for one or two; the gradient of a batch has many.
+The form is that of the loops, Z = A (I + UΩVᵀ) + G Θ Vᵀ. With about as many columns as the rank, the inverses of
+I + UΩVᵀ and of ZᵀZ are better found outright, from matrices of k rows, than by updates of as many columns.
 """
 
 from typing import Any
@@ -8,8 +9,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-MANY = 4  # columns from which on it pays
-LARGEST = 1e10  # of the entries of (I + VᵀUΩ)⁻¹
+FEWEST, SHARE = 4, 0.25  # columns from which on it pays, and how many there are beside the rank
+LARGEST = 1e10  # of the entries of (I + UΩVᵀ)⁻¹
+
+
+def pays(r: int, k: int) -> bool:
+    """Whether a step along r columns is quicker by blocks.
+
+    Examples
+    --------
+    >>> pays(1, 10), pays(10, 10), pays(10, 100)
+    (False, True, False)
+    """
+    return r >= max(FEWEST, SHARE * k)
 
 
 def general_step(A: Any, B: Any, left: Any, right: Any, squares: np.ndarray) -> float:
@@ -61,24 +73,20 @@ def advanced(
 
     None where the turn would become singular; what was changed is then to be thrown away.
     """
-    r = U.shape[1]
-    crossed = V.T @ U
+    moved, added = np.eye(len(U)) + U @ omega @ V.T, theta @ V.T
     try:
-        shrunk = np.linalg.inv(np.eye(r) + crossed @ omega)
+        back, gram = np.linalg.inv(moved), np.linalg.inv(factor.inverse)
+        crossed = moved.T @ E @ added
+        gram = moved.T @ gram @ moved + crossed + crossed.T + added.T @ squares @ added
+        inverse = np.linalg.inv(gram)
     except np.linalg.LinAlgError:
         return None
-    if not np.abs(shrunk).max() < LARGEST:
+    if not np.abs(back).max() < LARGEST:
         return None
-    K, both, CV = U.T @ E, omega + theta, factor.inverse @ V
-    W = np.hstack([U, CV])
-    B = np.block([[K, crossed.T], [crossed, V.T @ CV]])
-    last = both.T @ K @ both + theta.T @ (squares - K) @ theta
-    S = np.block([[np.zeros((r, r)), both], [both.T, last]])
-    factor.inverse[:] -= W @ np.linalg.solve(np.eye(2 * r) + S @ B, S) @ W.T
-    across = shrunk @ (V.T @ factor.unturn)
-    factor.unturn[:] -= U @ (omega @ across)
-    factor.turn[:] += (factor.turn @ U) @ (omega @ V.T)
-    return theta @ across
+    factor.inverse[:] = 0.5 * (inverse + inverse.T)
+    factor.unturn[:] = back @ factor.unturn
+    factor.turn[:] = factor.turn @ moved
+    return np.asarray(added @ factor.unturn)
 
 
 def _seen(factor: Any, G: Any) -> np.ndarray:

@@ -291,7 +291,7 @@ class FixedRank(_Learning):
             raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns: as many are wanted")
         squares = np.stack([_squares(left), _squares(right)])
         before = self._smalls()
-        if r >= blocks.MANY:
+        if blocks.pays(r, self.rank):
             bound = blocks.general_step(A, B, left, right, squares)
         else:
             rooms = Room.of(r, self.rank), Room.of(r, self.rank)
@@ -354,7 +354,7 @@ class FixedRankPSD(_Learning):
             raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
         D = 0.5 * (D + D.T)
         before = self._smalls()
-        if r >= blocks.MANY:
+        if blocks.pays(r, self.rank):
             bound = blocks.psd_step(Y, P, D, _squares(P))
         else:
             bound = compiled("psd_step")(Y, Columns.of(P), D, _squares(P), Room.of(r, self.rank))
