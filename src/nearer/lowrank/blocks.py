@@ -24,7 +24,7 @@ def pays(r: int, k: int) -> bool:
     return r >= max(FEWEST, SHARE * k)
 
 
-def general_step(A: Any, B: Any, left: Any, right: Any, squares: np.ndarray) -> float:
+def general_step(A: Any, B: Any, left: Any, right: Any) -> float:
     """Take a step along G₁G₂ᵀ; returns what the loop of that name does.
 
     Parameters
@@ -33,52 +33,44 @@ def general_step(A: Any, B: Any, left: Any, right: Any, squares: np.ndarray) -> 
         Changed.
     left, right : arrays or sparse arrays of shape (n, r) and (m, r)
         G₁ and G₂.
-    squares : array of shape (2, r, r)
-        G₁ᵀG₁ and G₂ᵀG₂.
     """
     E, F = _seen(A, left), _seen(B, right)
     a, b = A.inverse @ E, B.inverse @ F
     Q, one = b.T @ a, np.eye(a.shape[1])
-    change = advanced(A, a, b, 0.375 * Q - 0.5 * one, one - 0.5 * Q, E, squares[0])
-    other = advanced(B, b, a, 0.375 * Q.T - 0.5 * one, one - 0.5 * Q.T, F, squares[1])
+    change = advanced(A, a, b, 0.375 * Q - 0.5 * one, one - 0.5 * Q, E, left)
+    other = advanced(B, b, a, 0.375 * Q.T - 0.5 * one, one - 0.5 * Q.T, F, right)
     if change is None or other is None:
         return 0.0
-    _spread(A.table, left, change)
-    _spread(B.table, right, other)
-    return max(_bound(A), _bound(B))
+    _spread(A, change)
+    _spread(B, other)
+    return max(_condition(A), _condition(B))
 
 
-def psd_step(Y: Any, P: Any, D: np.ndarray, squares: np.ndarray) -> float:
+def psd_step(Y: Any, P: Any, D: np.ndarray) -> float:
     """Take a step along P D Pᵀ; returns what the loop of that name does."""
     E = _seen(Y, P)
     H = Y.inverse @ E
     twice = D @ (H.T @ H) @ D
-    change = advanced(Y, H, H, 0.375 * twice - 0.5 * D, D - 0.5 * twice, E, squares)
+    change = advanced(Y, H, H, 0.375 * twice - 0.5 * D, D - 0.5 * twice, E, P)
     if change is None:
         return 0.0
-    _spread(Y.table, P, change)
-    return _bound(Y)
+    _spread(Y, change)
+    return _condition(Y)
 
 
 def advanced(
-    factor: Any,
-    U: np.ndarray,
-    V: np.ndarray,
-    omega: np.ndarray,
-    theta: np.ndarray,
-    E: np.ndarray,
-    squares: np.ndarray,
-) -> np.ndarray | None:
-    """Change turn, unturn and inverse, and return by what the rows of the table change, times those of G.
+    factor: Any, U: np.ndarray, V: np.ndarray, omega: np.ndarray, theta: np.ndarray, E: np.ndarray, G: Any
+) -> tuple[Any, np.ndarray] | None:
+    """Change turn, unturn and inverse, and return which rows of A change, and G Θ Vᵀ in these.
 
     None where the turn would become singular; what was changed is then to be thrown away.
     """
     moved, added = np.eye(len(U)) + U @ omega @ V.T, theta @ V.T
+    rows, grown = _rows_of(G, added)
     try:
         back, gram = np.linalg.inv(moved), np.linalg.inv(factor.inverse)
         crossed = moved.T @ E @ added
-        gram = moved.T @ gram @ moved + crossed + crossed.T + added.T @ squares @ added
-        inverse = np.linalg.inv(gram)
+        inverse = np.linalg.inv(moved.T @ gram @ moved + crossed + crossed.T + grown.T @ grown)
     except np.linalg.LinAlgError:
         return None
     if not np.abs(back).max() < LARGEST:
@@ -86,7 +78,7 @@ def advanced(
     factor.inverse[:] = 0.5 * (inverse + inverse.T)
     factor.unturn[:] = back @ factor.unturn
     factor.turn[:] = factor.turn @ moved
-    return np.asarray(added @ factor.unturn)
+    return rows, grown
 
 
 def _seen(factor: Any, G: Any) -> np.ndarray:
@@ -94,15 +86,20 @@ def _seen(factor: Any, G: Any) -> np.ndarray:
     return factor.turn.T @ np.asarray(G.T @ factor.table).T
 
 
-def _spread(table: np.ndarray, G: Any, change: np.ndarray) -> None:
+def _rows_of(G: Any, added: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return the rows in which G has entries, and there its product with a matrix."""
     if not issparse(G):
-        table += G @ change
-        return
-    rows = csr_array(G)
-    there = np.flatnonzero(np.diff(rows.indptr))
-    table[there] += rows[there] @ change
+        return slice(None), G @ added
+    table = csr_array(G)
+    there = np.flatnonzero(np.diff(table.indptr))
+    return there, np.asarray(table[there] @ added)
 
 
-def _bound(factor: Any) -> float:
+def _spread(factor: Any, change: tuple[Any, np.ndarray]) -> None:
+    rows, grown = change
+    factor.table[rows] += grown @ factor.unturn
+
+
+def _condition(factor: Any) -> float:
     sizes = np.linalg.norm(factor.turn) * np.linalg.norm(factor.unturn)
     return float((sizes / len(factor.turn)) ** 2)

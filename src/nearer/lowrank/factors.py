@@ -289,11 +289,11 @@ class FixedRank(_Learning):
         r = left.shape[1]
         if right.shape[1] != r:
             raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns: as many are wanted")
-        squares = np.stack([_squares(left), _squares(right)])
         before = self._smalls()
         if blocks.pays(r, self.rank):
-            bound = blocks.general_step(A, B, left, right, squares)
+            bound = blocks.general_step(A, B, left, right)
         else:
+            squares = np.stack([_squares(left), _squares(right)])
             rooms = Room.of(r, self.rank), Room.of(r, self.rank)
             bound = compiled("general_step")(A, B, Columns.of(left), Columns.of(right), squares, *rooms)
         if bound == 0.0:  # the guard: the printed step, densely
@@ -355,7 +355,7 @@ class FixedRankPSD(_Learning):
         D = 0.5 * (D + D.T)
         before = self._smalls()
         if blocks.pays(r, self.rank):
-            bound = blocks.psd_step(Y, P, D, _squares(P))
+            bound = blocks.psd_step(Y, P, D)
         else:
             bound = compiled("psd_step")(Y, Columns.of(P), D, _squares(P), Room.of(r, self.rank))
         if bound == 0.0:
