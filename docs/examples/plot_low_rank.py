@@ -19,9 +19,9 @@ X, y = load_digits(return_X_y=True)
 train, test, y_train, y_test = train_test_split(X / 16, y, test_size=0.4, stratify=y, random_state=0)
 
 # %%
-# With a loss of distances the model is a Mahalanobis distance of low rank. Triplets are drawn from the labels as it
-# learns, with digits of another kind that are close to the anchor, and the step size is found on a first slice of
-# them.
+# With a loss of distances the model is a Mahalanobis distance of low rank. Triplets are drawn from the labels as
+# it learns, with digits of another kind that are close to the anchor, and the step size is found on a first slice
+# of them.
 
 model = LowRankSimilarity(rank=2, loss="tste", n_steps=200_000, random_state=0).fit(train, y_train)
 print(f"{model.n_steps_:,} steps of size {model.learning_rate_:.2g}, {model.history_[-1]['seconds']:.1f} seconds")

@@ -39,6 +39,7 @@ COMPILER = (
 )
 
 _bound: dict[str, Any] = {}
+_called: dict[FunctionType, Any] = {}
 _lock = threading.Lock()
 
 
@@ -116,6 +117,8 @@ def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
 def called(helper: Callable) -> Callable:
     """Mark a helper of loops as one to be called: it is long, and a copy in every place takes long to compile.
 
+    It is compiled once for all loops, so it cannot use the words of a loss.
+
     Examples
     --------
     >>> @called
@@ -182,10 +185,14 @@ def _copied(
     def bound(value: Any) -> Any:
         if not isinstance(value, FunctionType) or value is ops.where:
             return value
+        if hasattr(value, "_called"):  # compiled once, whoever calls it
+            if value not in _called:
+                helper = _copied(value, {}, value.__name__, {}, (*callers, plain))
+                _called[value] = numba.njit(**OPTIONS)(helper)
+            return _called[value]
         if value not in helpers:
             helper = _copied(value, words, value.__name__, helpers, (*callers, plain))
-            inline: Any = "never" if hasattr(value, "_called") else "always"
-            helpers[value] = numba.njit(inline=inline, **OPTIONS)(helper)
+            helpers[value] = numba.njit(inline="always", **OPTIONS)(helper)
         return helpers[value]
 
     scope = {**plain.__globals__, **words}

@@ -31,6 +31,7 @@ def collect(table: Any, columns: Any, c: int, values: Any, v: int, size: int, fo
             found[j] += value * table[row, j]
 
 
+@called
 def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, room: Any, found: Any) -> None:
     """Put Aᵀg into ``found``, as `collect` does for the table alone."""
     collect(factor.table, columns, c, values, v, size, room)
@@ -42,6 +43,7 @@ def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, ro
             found[j] += factor.turn[i, j] * value
 
 
+@called
 def spread(table: Any, columns: Any, c: int, values: Any, v: int, size: int, scale: float, change: Any) -> None:
     """Add scale · g · changeᵀ to the table."""
     k = table.shape[1]
@@ -51,6 +53,7 @@ def spread(table: Any, columns: Any, c: int, values: Any, v: int, size: int, sca
             table[row, j] += value * change[j]
 
 
+@called
 def difference(
     columns: Any, values: Any, c: int, v: int, n: int, d: int, w: int, m: int, to_columns: Any, to_values: Any
 ) -> int:
@@ -82,6 +85,7 @@ def difference(
     return size
 
 
+@called
 def product(
     columns: Any, values: Any, c: int, v: int, n: int, others: Any, other_values: Any, d: int, w: int, m: int
 ) -> float:
@@ -356,6 +360,7 @@ def general_coefficients(U: Any, V: Any, omega: Any, theta: Any) -> None:
             theta[a, b] = 1.0 * (a == b) - 0.5 * q
 
 
+@called
 def psd_coefficients(H: Any, D: Any, room: Any, omega: Any, theta: Any) -> None:
     """Fill in Ω = -½D + ⅜DND and Θ = D - ½DND of Algorithm 5, N = HᵀH, for a gradient P D Pᵀ."""
     r = H.shape[0]

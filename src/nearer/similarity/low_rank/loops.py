@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.jit import called
 from nearer.lowrank.loops import (
     advance,
     advance_one,
@@ -256,6 +257,7 @@ def merged(X: Any, b: int, c: int, columns: Any, values: Any) -> int:
     return difference(X.columns, X.values, X.places[b], first, n, X.places[c], second, m, columns, values)
 
 
+@called
 def negative(X: Any, triplet: Any, B: Any, asking: Any, turned: Any, found: Any) -> int:
     """Return the candidate for c that scores highest with an anchor whose Aᵀq is given."""
     best = triplet[2]
@@ -273,6 +275,7 @@ def negative(X: Any, triplet: Any, B: Any, asking: Any, turned: Any, found: Any)
     return best
 
 
+@called
 def nearest(X: Any, triplet: Any, Y: Any, room: Any) -> int:
     """Return the candidate for c that is at the smallest distance from a."""
     best, smallest, row = triplet[2], np.inf, triplet[0]
