@@ -6,7 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from literal_ranking import problem, untidy
-from scipy.sparse import csc_array, csr_array, csr_matrix, random_array
+from scipy.sparse import csc_array, csr_array, csr_matrix
+from scipy.sparse import random as random_table
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
@@ -415,7 +416,7 @@ def test_a_model_whose_parameters_were_set_anew_is_read(tmp_path):
 def test_thousands_of_labels_and_features_fit_into_memory():
     L = n = 20_000
     random = np.random.default_rng(0)
-    X = csr_array(random_array((400, n), density=20 / n, rng=random))
+    X = csr_array(random_table(400, n, density=20 / n, random_state=0))
     places = random.integers(0, L, (400, 3))
     Y = csr_array((np.ones(1200), places.ravel(), np.arange(401) * 3), shape=(400, L))
     Y.sum_duplicates()
