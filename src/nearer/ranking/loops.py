@@ -8,7 +8,8 @@ row, a vector v of few labels in ``room.columns`` and ``room.values`` and the lo
 from typing import Any
 
 from nearer.jit import called
-from nearer.lowrank.loops import advance_one, collect, dot, gather, spread, square, strained, times, within_reach
+from nearer.lowrank.loops import advance_one, strained, within_reach
+from nearer.lowrank.vectors import collect, dot, gather, spread, square, times
 from nearer.ranking.violations import drawn, drawn_of_matrix, missed, missed_of_matrix
 
 

@@ -12,21 +12,8 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import called
-from nearer.lowrank.loops import (
-    advance,
-    advance_one,
-    collect,
-    difference,
-    dot,
-    gather,
-    product,
-    psd_coefficients,
-    spread,
-    square,
-    strained,
-    times,
-    within_reach,
-)
+from nearer.lowrank.loops import advance, advance_one, psd_coefficients, strained, within_reach
+from nearer.lowrank.vectors import collect, difference, dot, gather, product, spread, square, times
 
 
 def loreta(
