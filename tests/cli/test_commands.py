@@ -41,7 +41,7 @@ def test_version_and_wrong_usage(nearer, refused):
     assert nearer("--version").stdout == f"nearer {library.__version__}\n"
     assert "No such command 'fti'" in refused("fti")
     assert "there is no file a.csv" in refused("fit", "a.csv")
-    assert "-o" in refused("simulate")
+    assert "-o" in refused("simulate", "--objects", 5)
 
 
 def test_score_counts_objects_that_the_model_does_not_know(nearer, refused, europe, tmp_path, monkeypatch):
