@@ -135,7 +135,7 @@ def test_blocks_give_the_same_as_one_block(monkeypatch):
     square = average_precisions(scores, y)
     at_k = precision_at_k(scores, y, 5), recall_at_k(scores, y, 5)
     for size in (1, 130):  # one query a block, and three
-        monkeypatch.setattr("nearer.metrics.standings.BLOCK", size)
+        monkeypatch.setattr("nearer.metrics.ranks.BLOCK", size)
         np.testing.assert_array_equal(average_precisions(scores, y, y_objects, 7), whole)
         np.testing.assert_array_equal(average_precisions(scores, y), square)
         assert (precision_at_k(scores, y, 5), recall_at_k(scores, y, 5)) == at_k

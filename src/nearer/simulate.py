@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.answers import turned
-from nearer.comparisons.randomness import RandomState, generator
+from nearer.comparisons.random_state import RandomState, generator
 from nearer.comparisons.rows import BLOCK, blocks, impossible, squared_distances
 
 Noise = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, save_npz
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
 from nearer.cli.features import Labelled
-from nearer.cli.learners import LEARNERS
+from nearer.cli.registry import LEARNERS
 from nearer.formats import read_features
 from nearer.metrics import retrieval_map_scorer
 from nearer.simulate import comparisons_from_labels
@@ -378,7 +378,7 @@ def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monk
 
 CTRL_C = """
 import signal
-from nearer.cli import features, fitting, main
+from nearer.cli import features, interruptible, main
 watched, taught = fitting.Watch.__call__, features.Labelled.teach
 def interrupted(watch, record):
     if watch.records == 1:

@@ -152,7 +152,7 @@ def test_a_failed_write_leaves_the_old_model(nearer, europe, tmp_path):
 
 CTRL_C_IN_EPOCH_2 = """
 import signal
-from nearer.cli import fitting, main
+from nearer.cli import interruptible, main
 watched = fitting.Watch.__call__
 def interrupted(watch, record):
     if watch.records == 1:

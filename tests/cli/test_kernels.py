@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from nearer import ComparisonKernel, OnlineKernel, OrdinalEmbedding, load_model, read
-from nearer.cli.learners import LEARNERS
+from nearer.cli.registry import LEARNERS
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_score_neighbors_and_map_know_every_kind_of_model(here, models, europe, 
 
 CTRL_C_IN_ITERATION_1 = """
 import signal
-from nearer.cli import fitting, main
+from nearer.cli import interruptible, main
 watched = fitting.Watch.__call__
 def interrupted(watch, record):
     if watch.records == 1:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OnlineKernel, load_model, write
-from nearer.cli.learning import Learning
+from nearer.cli.streaming import Learning
 from nearer.simulate import comparisons_from_points
 
 CITIES = ["Rome", "Oslo", "Bern", "Cork", "Gent", "Kyiv", "Nice", "Riga", "Turin", "Vienna"]

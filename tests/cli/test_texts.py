@@ -10,7 +10,7 @@ import nearer as library
 from extras import needs
 from nearer import BilinearSimilarity, Comparisons, InformationGain, load_model, write
 from nearer.cli.features import read_given
-from nearer.cli.learners import LEARNERS, learner
+from nearer.cli.registry import LEARNERS, learner
 from nearer.features import TextFeatures
 from nearer.metrics import retrieval_map_scorer
 from nearer.models import save_model

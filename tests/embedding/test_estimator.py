@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.random_state import own_random
 from nearer.embedding import SGD, SVRG, Batch
 from nearer.losses import STE, TSTE, ops
 from nearer.metrics import procrustes

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding.start import centred, principal, sampled
+from nearer.embedding.init import centred, principal, sampled
 from nearer.folds import Rung, lowest_good
 from nearer.simulate import comparisons_from_points
 

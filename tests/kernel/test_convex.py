@@ -12,8 +12,8 @@ from nearer.certificate import smallest_eigenpair
 from nearer.kernel.batch import starting_points
 from nearer.kernel.cone import nearest_points
 from nearer.kernel.convex import KernelProblem, SmoothHinge
-from nearer.kernel.fitted import kernel_distances
-from nearer.kernel.rounds import Watch, projected_step, solve
+from nearer.kernel.predict import kernel_distances
+from nearer.kernel.solver import Watch, projected_step, solve
 from nearer.losses import CKL, GNMDS, STE, ignorance
 from nearer.simulate import comparisons_from_points
 

@@ -25,12 +25,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from nearer import Comparisons, OnlineKernel, load_model
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.random_state import own_random
 from nearer.kernel import erkle as engine
 from nearer.kernel.directions import objects_of
 from nearer.kernel.large import LargeKernel
-from nearer.kernel.lengths import check_steps, length_of_step
-from nearer.kernel.stepped import Skipping, SmallKernel
+from nearer.kernel.psd_kernel import Skipping, SmallKernel
+from nearer.kernel.step_size import check_steps, length_of_step
 from nearer.losses import CKL, STE, as_loss
 from nearer.simulate import comparisons_from_points
 

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from nearer import LabelRanker
 from nearer.features.tables import features
 from nearer.lowrank import Rows
-from nearer.ranking.given import Labels, Lessons
+from nearer.ranking.init import factors
 from nearer.ranking.learners import LEARNERS, Draws, StepRoom, compiled
-from nearer.ranking.starts import factors
+from nearer.ranking.targets import Labels, Lessons
 
 SEED = 2**62 + 12345
 

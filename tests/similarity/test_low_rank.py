@@ -20,8 +20,8 @@ from extras import needs
 from nearer import Comparisons, InformationGain, LowRankSimilarity, load_model
 from nearer.lowrank import LOOKS
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
-from nearer.similarity.low_rank.draws import CANDIDATES, FromComparisons, FromLabels
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
+from nearer.similarity.low_rank.sampling import CANDIDATES, FromComparisons, FromLabels
 from nearer.simulate import comparisons_from_labels, comparisons_from_points
 
 D, RANK = 30, 3
@@ -609,7 +609,7 @@ def test_learning_on_needs_the_same_columns(data):
 
 def test_what_is_said_of_objects_agrees_with_the_components(data, model, monkeypatch):
     X, y = data
-    monkeypatch.setattr("nearer.similarity.nearest.ENTRIES", 900)  # several blocks
+    monkeypatch.setattr("nearer.similarity.search.ENTRIES", 900)  # several blocks
     scores = scores_of(model, X, X)
     sign = 1 if model.kind_ == "similarity" else -1
     table = model.similarity(X, X) if sign == 1 else -model.distance(X, X)

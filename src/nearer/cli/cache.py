@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.saying import count, facts, size
+from nearer.cli.console import count, facts, size
 
 
 @command("nearer cache", "nearer cache --clear")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.saying import facts
+from nearer.cli.console import facts
 
 
 @command("nearer check answers.csv")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.fitting import fitted, say_if_compiling
-from nearer.cli.saying import facts, percent
+from nearer.cli.console import facts, percent
+from nearer.cli.interruptible import fitted, say_if_compiling
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from nearer.cli.given import Facts, TooFewError, satisfied, share_of, split_answers
-from nearer.cli.saying import aside, count, some
+from nearer.cli.console import aside, count, some
+from nearer.cli.tasks import Facts, TooFewError, satisfied, share_of, split_answers
 from nearer.cli.texts import COLUMN, Texts
 
 if TYPE_CHECKING:

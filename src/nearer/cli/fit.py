@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from nearer.cli.app import INTERRUPTED, command
+from nearer.cli.console import aside, count, facts, writing
 from nearer.cli.features import read_given
-from nearer.cli.fitting import fitted, say_if_compiling
-from nearer.cli.given import Answers, Given, TooFewError
-from nearer.cli.learners import LEARNERS, Learner, learner
-from nearer.cli.saying import aside, count, facts, writing
+from nearer.cli.interruptible import fitted, say_if_compiling
+from nearer.cli.registry import LEARNERS, Learner, learner
+from nearer.cli.tasks import Answers, Given, TooFewError
 from nearer.files import check_writable
 
 

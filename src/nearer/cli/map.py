@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
+from nearer.cli.console import count, writing
 from nearer.cli.models import check_objects, n_objects, names_of, object_called, points_of
-from nearer.cli.saying import count, writing
 from nearer.files import check_writable
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from nearer.cli.app import command
+from nearer.cli.console import count, facts, percent, some
 from nearer.cli.features import FEATURES, NAMES, by_row, features_for, rows_of
 from nearer.cli.models import check_features, last_step, n_objects
-from nearer.cli.saying import count, facts, percent, some
 
 if TYPE_CHECKING:
     import numpy as np

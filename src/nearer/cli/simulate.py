@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.saying import count, writing
+from nearer.cli.console import count, writing
 from nearer.files import check_writable
 
 

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.arriving import Arriving
-from nearer.cli.learning import STEPS, Learning, new_kernel, old_kernel
-from nearer.cli.saying import aside, count, facts, percent, writing
+from nearer.cli.console import aside, count, facts, percent, writing
+from nearer.cli.stdin import Arriving
+from nearer.cli.streaming import STEPS, Learning, new_kernel, old_kernel
 from nearer.files import check_writable
 
 WHERE = "standard input"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from nearer.cli.given import Facts
-from nearer.cli.saying import count, some
+from nearer.cli.console import count, some
+from nearer.cli.tasks import Facts
 
 if TYPE_CHECKING:
     import numpy as np

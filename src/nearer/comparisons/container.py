@@ -23,10 +23,10 @@ from nearer.comparisons.columns import (
     frozen,
     missing,
 )
+from nearer.comparisons.concat import fields_of_parts
 from nearer.comparisons.indexing import repeats, row_numbers, whole_answers
-from nearer.comparisons.joining import fields_of_parts
 from nearer.comparisons.layouts import fields_of_frame
-from nearer.comparisons.randomness import RandomState, generator
+from nearer.comparisons.random_state import RandomState, generator
 from nearer.comparisons.rows import Rows, clean_rows, leave_out, question_codes
 from nearer.comparisons.sources import ComparisonSource
 

@@ -15,9 +15,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from nearer.certificate import laplacian
 from nearer.comparisons import Comparisons
 from nearer.comparisons.rows import squared_distances
+from nearer.embedding.init import principal
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
-from nearer.embedding.start import principal
 
 ROUNDS = 5
 EPOCHS = 30  # in the dimension more

@@ -18,16 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer.certificate import certify
 from nearer.comparisons import Comparisons
-from nearer.comparisons.given import as_comparisons, asked_about, joined, renumbered, with_weight
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.coerce import as_comparisons, asked_about, joined, renumbered, with_weight
+from nearer.comparisons.random_state import own_random
 from nearer.embedding.escape import escaped
-from nearer.embedding.fitted import FittedMap
+from nearer.embedding.init import centred, principal, random_points, sampled
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.parameters import check_parameters
+from nearer.embedding.predict import FittedMap
 from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
-from nearer.embedding.start import centred, principal, random_points, sampled
 from nearer.losses import as_loss, ignorance
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel

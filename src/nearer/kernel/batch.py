@@ -1,6 +1,6 @@
 """ComparisonKernel: the kernel that is best for all answers at once, as a scikit-learn estimator.
 
-``fit`` validates, states the convex program (:mod:`nearer.kernel.convex`), solves it (:mod:`nearer.kernel.rounds`)
+``fit`` validates, states the convex program (:mod:`nearer.kernel.convex`), solves it (:mod:`nearer.kernel.solver`)
 and sets what was learned, with the proof of how good it is.
 """
 
@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer import folds
 from nearer.comparisons import Comparisons
-from nearer.comparisons.given import as_comparisons, asked_about, with_weight
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.coerce import as_comparisons, asked_about, with_weight
+from nearer.comparisons.random_state import own_random
 from nearer.kernel.convex import KernelProblem
-from nearer.kernel.fitted import FittedKernel, check_kernel, kernel_distances
-from nearer.kernel.rounds import Solution, Watch, solve
+from nearer.kernel.predict import FittedKernel, check_kernel, kernel_distances
+from nearer.kernel.solver import Solution, Watch, solve
 from nearer.losses import SOE, TSTE, as_loss, ignorance
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number

@@ -15,7 +15,7 @@ import numpy as np
 
 from nearer.certificate import Lines, hinge_lines, shares, tangents
 from nearer.comparisons import Comparisons
-from nearer.kernel.fitted import kernel_distances
+from nearer.kernel.predict import kernel_distances
 from nearer.losses import GNMDS
 
 FIRMER = 2.0  # factor by which the width of the hinge follows what holds the proof up

@@ -1,8 +1,8 @@
 """Algorithm 2 of the ERKLE paper: a stream of answers, each a step of the kernel, some taken again later.
 
 Each answer pushes the kernel (:mod:`~nearer.kernel.directions`) as far as a rule says
-(:mod:`~nearer.kernel.lengths`), and the kernel is put back among the positive semidefinite ones
-(:mod:`~nearer.kernel.stepped`).
+(:mod:`~nearer.kernel.step_size`), and the kernel is put back among the positive semidefinite ones
+(:mod:`~nearer.kernel.psd_kernel`).
 """
 
 from dataclasses import InitVar, dataclass, field
@@ -13,9 +13,9 @@ from scipy.linalg import eigh
 
 from nearer.kernel.directions import objects_of
 from nearer.kernel.large import LargeKernel
-from nearer.kernel.lengths import Length
-from nearer.kernel.remembered import Remembered
-from nearer.kernel.stepped import Skipping, SmallKernel, Stepped
+from nearer.kernel.psd_kernel import Skipping, SmallKernel, Stepped
+from nearer.kernel.replay_buffer import Remembered
+from nearer.kernel.step_size import Length
 from nearer.kernel.symmetric import mirrored
 
 SMALL = 150  # objects up to which LAPACK solves the eigenproblem of a step faster

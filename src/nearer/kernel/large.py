@@ -17,7 +17,7 @@ from scipy.linalg import eigh, lapack
 from nearer.jit import bind
 from nearer.kernel import loops
 from nearer.kernel.directions import Direction
-from nearer.kernel.stepped import Skipping
+from nearer.kernel.psd_kernel import Skipping
 from nearer.kernel.symmetric import UpdatedMatrix
 
 FLOOR = 1e-10  # eigenvalues above -FLOOR * trace count as zero

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.comparisons.given import as_comparisons, joined, renumbered, with_weight
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.coerce import as_comparisons, joined, renumbered, with_weight
+from nearer.comparisons.random_state import own_random
 from nearer.kernel.erkle import Erkle, Rules
-from nearer.kernel.fitted import FittedKernel, check_kernel, kernel_distances
-from nearer.kernel.lengths import PASSIVE_AGGRESSIVE, check_steps, length_of_step
-from nearer.kernel.remembered import Remembered
-from nearer.kernel.stepped import Skipping
+from nearer.kernel.predict import FittedKernel, check_kernel, kernel_distances
+from nearer.kernel.psd_kernel import Skipping
+from nearer.kernel.replay_buffer import Remembered
+from nearer.kernel.step_size import PASSIVE_AGGRESSIVE, check_steps, length_of_step
 from nearer.losses import as_loss
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number

@@ -1,7 +1,7 @@
 """How well labels are ranked: those that are true of a row should come first.
 
 Each row is a query, and the labels are its objects; how equal scores count is told in
-:mod:`~nearer.metrics.standings`.
+:mod:`~nearer.metrics.ranks`.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from nearer.comparisons.rows import blocks
-from nearer.metrics.standings import BLOCK, Floats, as_scores, averaged, standings
+from nearer.metrics.ranks import BLOCK, Floats, as_scores, averaged, standings
 
 
 def label_ranking_map(scores: ArrayLike, Y: Any) -> float:

@@ -1,7 +1,7 @@
 """How well a similarity ranks objects: what shares the query's label should come first.
 
 Precision and recall among the first k, and average precision; how they are counted where scores are equal is told
-in :mod:`~nearer.metrics.standings`.
+in :mod:`~nearer.metrics.ranks`.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.metrics.standings import (
+from nearer.metrics.ranks import (
     Floats,
     Numbers,
     as_scores,

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from nearer.comparisons.rows import blocks
-from nearer.metrics.standings import as_scores, averaged, label_numbers, mean, measured
+from nearer.metrics.ranks import as_scores, averaged, label_numbers, mean, measured
 
 NARROW = 64  # columns up to which distances pair by pair are as quick as products
 BLOCK = 1 << 21  # scores asked for together: a model may have work to do for all objects each time

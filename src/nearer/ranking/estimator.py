@@ -1,7 +1,7 @@
 """LabelRanker: label scores of features, W x with a W of low rank, as a scikit-learn estimator.
 
 ``fit`` validates, finds a step size where that is left to it (:mod:`nearer.ranking.training`), starts a learner
-(:mod:`nearer.ranking.starts`, :mod:`nearer.ranking.learners`), trains it and sets what was learned.
+(:mod:`nearer.ranking.init`, :mod:`nearer.ranking.learners`), trains it and sets what was learned.
 """
 
 import warnings
@@ -11,18 +11,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.random_state import own_random
 from nearer.features.tables import check_scale, features
 from nearer.lowrank import Course
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
 from nearer.progress import progress
-from nearer.ranking.fitted import FittedRanker
-from nearer.ranking.given import Lessons, Target, target, with_constant
-from nearer.ranking.kept import LEARNED, check_goes_on, check_kept, keep, resumed
+from nearer.ranking.init import MOST_ROWS, constant_of, started, unit
 from nearer.ranking.learners import LEARNERS, Learner
 from nearer.ranking.parameters import FACTORED, check_factors, check_parameters
-from nearer.ranking.starts import MOST_ROWS, constant_of, started, unit
+from nearer.ranking.predict import FittedRanker
+from nearer.ranking.state import LEARNED, check_goes_on, check_kept, keep, resumed
+from nearer.ranking.targets import Lessons, Target, target, with_constant
 from nearer.ranking.training import chosen_rate, enough_steps, judged, split, trained
 
 

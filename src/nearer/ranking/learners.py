@@ -14,7 +14,7 @@ import numpy as np
 from nearer.jit import bind
 from nearer.lowrank import FixedRank, Rows, StepRoom
 from nearer.ranking import loops
-from nearer.ranking.given import Labels
+from nearer.ranking.targets import Labels
 
 # Singular values below this are raised to it at a fold, as steps along them would be short: a tenth of the length
 # of a step, or what changes scores, which shall differ by one, by a hundredth.

@@ -14,8 +14,8 @@ from nearer.comparisons.rows import blocks
 from nearer.lowrank import Course
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.progress import progress
-from nearer.ranking.given import Lessons
 from nearer.ranking.learners import Learner
+from nearer.ranking.targets import Lessons
 
 PASSES, DRAWS_A_LABEL, FEWEST_STEPS, MOST_STEPS = 20, 6, 10_000, 1_000_000  # where nobody says how many steps
 MOST_HELD_OUT = 5_000  # rows

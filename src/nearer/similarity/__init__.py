@@ -6,7 +6,7 @@ from nearer.similarity.itml import ITML
 from nearer.similarity.lego import LEGO
 from nearer.similarity.lmnn import LMNN
 from nearer.similarity.low_rank import LowRankSimilarity
-from nearer.similarity.nearest import SearchIndex
 from nearer.similarity.rca import RCA
+from nearer.similarity.search import SearchIndex
 
 __all__ = ["ITML", "LEGO", "LMNN", "RCA", "BilinearSimilarity", "Euclidean", "LowRankSimilarity", "SearchIndex"]

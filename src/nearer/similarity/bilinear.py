@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.randomness import continued_random, own_random
+from nearer.comparisons.random_state import continued_random, own_random
 from nearer.features.tables import check_scale, features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.cone import constrained, factor_of, projected
 from nearer.similarity.form import BilinearForm
-from nearer.similarity.given import (
+from nearer.similarity.inputs import (
     FEWEST_TRIPLETS,
     enough_triplets,
     features_and_labels,

@@ -7,7 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.similarity.fitted import ComparesFeatures
+from nearer.similarity.retrieval import ComparesFeatures
 from nearer.similarity.triplets import row_products
 
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.similarity.fitted import ComparesFeatures
+from nearer.similarity.retrieval import ComparesFeatures
 from nearer.similarity.triplets import row_products
 
 

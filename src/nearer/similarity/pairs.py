@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.comparisons.randomness import RandomState, generator
+from nearer.comparisons.random_state import RandomState, generator
 from nearer.features.tables import features
-from nearer.similarity.given import MOST_TRIPLETS, features_and_labels, one_of, weighty_triplets
+from nearer.similarity.inputs import MOST_TRIPLETS, features_and_labels, one_of, weighty_triplets
 from nearer.simulate import comparisons_from_labels
 
 SAMPLED = 100_000  # pairs that distances are estimated from

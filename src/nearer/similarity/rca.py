@@ -13,13 +13,13 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.randomness import own_random
+from nearer.comparisons.random_state import own_random
 from nearer.features.tables import features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.given import features_and_labels, one_of
+from nearer.similarity.inputs import features_and_labels, one_of
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
-from nearer.similarity.varying import varying_directions
+from nearer.similarity.row_space import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added

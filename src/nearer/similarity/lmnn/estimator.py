@@ -18,12 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.given import features_and_labels
+from nearer.similarity.inputs import features_and_labels
 from nearer.similarity.lmnn.descent import Watch, descend, step_covariance, unfolded
 from nearer.similarity.lmnn.problem import LargeMargin
 from nearer.similarity.lmnn.targets import target_neighbors
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
-from nearer.similarity.varying import varying_directions
+from nearer.similarity.row_space import varying_directions
 
 
 class LMNN(Mahalanobis, SavedModel, BaseEstimator):

@@ -12,25 +12,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.randomness import continued_random, own_random
+from nearer.comparisons.random_state import continued_random, own_random
 from nearer.features.tables import check_scale, features
 from nearer.losses import as_loss
 from nearer.lowrank import Course, Rows
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.given import (
+from nearer.similarity.inputs import (
     enough_triplets,
     features_and_labels,
     one_of,
     weighty_triplets,
 )
-from nearer.similarity.low_rank.draws import FromComparisons, FromLabels
 from nearer.similarity.low_rank.form import LowRankForm
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
+from nearer.similarity.low_rank.init import check_start, first_factors
 from nearer.similarity.low_rank.rate import found_rate
+from nearer.similarity.low_rank.sampling import FromComparisons, FromLabels
 from nearer.similarity.low_rank.solvers import GENERAL_ONLY, SOLVERS, Learner
-from nearer.similarity.low_rank.start import check_start, first_factors
 
 STEPS_AN_OBJECT, PASSES = 20, 3
 FEWEST_STEPS, MOST_STEPS = 20_000, 1_000_000

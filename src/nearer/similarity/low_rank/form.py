@@ -8,9 +8,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.similarity.fitted import ComparesFeatures
 from nearer.similarity.form import BilinearForm
 from nearer.similarity.mahalanobis import Mahalanobis
+from nearer.similarity.retrieval import ComparesFeatures
 
 
 class LowRankForm(ComparesFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixin):

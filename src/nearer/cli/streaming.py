@@ -135,7 +135,7 @@ def _share(right: float, weight: float) -> float:
 def new_kernel(path: Path, given: dict[str, Any]) -> "OnlineKernel":
     """Make the kernel of a new stream; what is wrong with the options is told before the first answer."""
     from nearer import OnlineKernel
-    from nearer.kernel.lengths import check_steps
+    from nearer.kernel.step_size import check_steps
     from nearer.losses import as_loss
 
     if path.exists():

@@ -11,7 +11,7 @@ from nearer.comparisons.rows import blocks
 from nearer.features.tables import features
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.parameters import is_count
-from nearer.ranking.given import Target, target
+from nearer.ranking.targets import Target, target
 from nearer.ranking.training import ENTRIES
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from nearer.cli.saying import count, percent
+from nearer.cli.console import count, percent
 
 if TYPE_CHECKING:
     from nearer import Comparisons

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nearer.cli.given import Facts
+from nearer.cli.tasks import Facts
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.randomness import generator
+from nearer.comparisons.random_state import generator
 from nearer.comparisons.rows import blocks
 from nearer.features.tables import features
-from nearer.similarity.given import triplet_rows
-from nearer.similarity.nearest import AT, SAMPLE, SearchIndex, check_k, settled, without_self
+from nearer.similarity.inputs import triplet_rows
+from nearer.similarity.search import AT, SAMPLE, SearchIndex, check_k, settled, without_self
 from nearer.similarity.triplets import ENTRIES
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.answering import AnswersQuestions
-from nearer.comparisons.given import as_comparisons, object_numbers, renumbered
+from nearer.comparisons.coerce import as_comparisons, object_numbers, renumbered
 from nearer.comparisons.rows import blocks, squared_distances
+from nearer.predict import AnswersQuestions
 
 BLOCK = 1 << 18  # questions looked at together
 

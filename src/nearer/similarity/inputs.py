@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.given import with_weight
+from nearer.comparisons.coerce import with_weight
 from nearer.features.tables import features
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20

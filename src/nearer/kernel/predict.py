@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.answering import AnswersQuestions
-from nearer.comparisons.given import as_comparisons, renumbered
+from nearer.comparisons.coerce import as_comparisons, renumbered
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
+from nearer.predict import AnswersQuestions
 
 BLOCK = 1 << 18  # questions looked at together
 

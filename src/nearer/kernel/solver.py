@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from nearer.certificate import lower_bound, smallest_eigenpair
 from nearer.kernel.cone import nearest_points
 from nearer.kernel.convex import KernelProblem
-from nearer.kernel.fitted import kernel_distances
+from nearer.kernel.predict import kernel_distances
 
 RUN_STEPS = 50  # of L-BFGS in a round
 MEMORY = 10  # pairs of vectors that L-BFGS keeps, each as large as the points

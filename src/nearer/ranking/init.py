@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from nearer.lowrank import Rows
-from nearer.ranking.given import Lessons
 from nearer.ranking.learners import LEARNERS, SMALLEST, Learner, mean_square
 from nearer.ranking.parameters import FACTORED
+from nearer.ranking.targets import Lessons
 
 MOST_ROWS = 5_000  # that a start looks at: some of them have no loss
 

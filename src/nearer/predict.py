@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.given import as_comparisons, object_numbers
+from nearer.comparisons.coerce import as_comparisons, object_numbers
 from nearer.parameters import is_count
 
 

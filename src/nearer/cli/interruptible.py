@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from nearer.cli.saying import aside
+from nearer.cli.console import aside
 
 
 class Watch:
