@@ -65,7 +65,7 @@ def chosen_ridge(
     learned : object
         A start for the fit proper.
     """
-    judged = sampled(comparisons, MOST_ROWS, random)
+    judged = subsample(comparisons, MOST_ROWS, random)
     folds = _folds(judged, random)
     if not folds:
         return MIDDLE, start
@@ -108,7 +108,7 @@ def as_good(rung: Rung, best: Rung, errors: float) -> bool:
     return bool(more.sum() <= errors * np.sqrt(np.square(more).sum()))
 
 
-def sampled(comparisons: Comparisons, most_rows: int, random: np.random.Generator) -> Comparisons:
+def subsample(comparisons: Comparisons, most_rows: int, random: np.random.Generator) -> Comparisons:
     """Return at most about so many rows, whole answers drawn at random; without a copy of the rest."""
     if len(comparisons) <= most_rows:
         return comparisons

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.coerce import as_comparisons, object_numbers
+from nearer.comparisons.coerce import as_comparisons, object_indices
 from nearer.parameters import is_count
 
 
-class AnswersQuestions:
+class ComparisonPredictor:
     """The methods of an estimator that has a loss ``loss_``, ``names_`` or None, and the distances below."""
 
     loss_: Any
@@ -103,7 +103,7 @@ class AnswersQuestions:
         n = self._n_objects_known
         if not is_count(k) or k >= n:
             raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
-        wanted = object_numbers(objects, self.names_, n)
+        wanted = object_indices(objects, self.names_, n)
         squared = self._squared_from(wanted)
         squared[np.arange(len(wanted)), wanted] = np.inf
         order = np.argsort(squared, axis=1, kind="stable")[:, :k]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.answers import turned
-from nearer.comparisons.random_state import RandomState, generator
+from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import BLOCK, blocks, impossible, squared_distances
 
 Noise = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
@@ -93,7 +93,7 @@ def comparisons_from_points(
     points = _as_points(X)
     if n < 0:
         raise ValueError(f"n must be at least 0; got {n}")
-    random = generator(random_state)
+    random = as_generator(random_state)
     width = 4 if quadruplets else 3
     rows = np.empty((n, width), dtype=np.int32)
     done, idle = 0, 0
@@ -172,7 +172,7 @@ def comparisons_from_labels(
         raise ValueError(f"y must be one label an object and n at least 0; got shape {labels.shape} and n={n}")
     if drawing not in ("instances", "classes"):
         raise ValueError(f"drawing must be 'instances' or 'classes'; got {drawing!r}")
-    random = generator(random_state)
+    random = as_generator(random_state)
     found, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     if len(found) < 2:
         raise ValueError(f"no triplet can be drawn from a single class: all {len(labels)} labels are the same")

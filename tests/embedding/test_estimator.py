@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.random_state import child_generator
 from nearer.embedding import SGD, SVRG, Batch
 from nearer.losses import STE, TSTE, ops
 from nearer.metrics import procrustes
@@ -320,9 +320,9 @@ def test_answers_that_arrive_later_improve_the_map_and_place_new_objects():
 
 
 def test_a_seed_shared_with_the_data_gives_nothing_away():
-    drawn = own_random(0).standard_normal((30, 2))  # POINTS, too, were drawn with seed 0
+    drawn = child_generator(0).standard_normal((30, 2))  # POINTS, too, were drawn with seed 0
     assert procrustes(drawn, POINTS).disparity > 0.5
-    np.testing.assert_array_equal(own_random(0).standard_normal(3), own_random(0).standard_normal(3))
+    np.testing.assert_array_equal(child_generator(0).standard_normal(3), child_generator(0).standard_normal(3))
 
 
 def test_a_stream_of_answers_improves_the_map():

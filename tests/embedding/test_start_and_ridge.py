@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding.init import centred, principal, sampled
+from nearer.embedding.init import centred, principal, subsample
 from nearer.folds import Rung, lowest_good
 from nearer.simulate import comparisons_from_points
 
@@ -51,10 +51,10 @@ def test_more_dimensions_do_not_make_the_default_learn_by_heart():
 def test_a_sample_takes_whole_answers():
     triples = np.random.default_rng(0).permuted(np.tile(np.arange(20), (500, 1)), axis=1)[:, :3]
     answers = Comparisons.from_odd_one_out(triples, n_objects=20)
-    part = sampled(answers, 300, np.random.default_rng(0))
+    part = subsample(answers, 300, np.random.default_rng(0))
     assert 200 < len(part) < 400
     assert len(part) == 2 * part.n_answers
-    assert sampled(answers, 1000, np.random.default_rng(0)) is answers
+    assert subsample(answers, 1000, np.random.default_rng(0)) is answers
 
 
 def test_principal_axes_keep_the_most_spread():

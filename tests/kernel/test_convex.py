@@ -14,7 +14,7 @@ from nearer.kernel.cone import nearest_points
 from nearer.kernel.convex import KernelProblem, SmoothHinge
 from nearer.kernel.predict import kernel_distances
 from nearer.kernel.solver import Watch, projected_step, solve
-from nearer.losses import CKL, GNMDS, STE, ignorance
+from nearer.losses import CKL, GNMDS, STE, baseline_loss
 from nearer.simulate import comparisons_from_points
 
 
@@ -30,7 +30,7 @@ def some_kernel(n, seed=0):
 
 
 def solved(answers, loss, ridge, tol=1e-8, max_iter=400):
-    problem, watch = KernelProblem(answers, loss, ridge), Watch(max_iter, tol * ignorance(loss))
+    problem, watch = KernelProblem(answers, loss, ridge), Watch(max_iter, tol * baseline_loss(loss))
     return problem, solve(problem, starting_points(answers), watch), watch
 
 
@@ -105,7 +105,7 @@ def test_the_optimum_meets_the_conditions_of_karush_kuhn_and_tucker(loss, tol, w
     lines = problem.smooth.lines(near, far)
     S = problem.gradient(lines.near_slope, lines.far_slope) + problem.ridge * np.eye(n)
     assert np.linalg.eigvalsh(S)[0] > -1e-4 * problem.ridge
-    assert abs(np.vdot(S, K)) < 1e-5 * ignorance(loss)
+    assert abs(np.vdot(S, K)) < 1e-5 * baseline_loss(loss)
     if isinstance(loss, GNMDS):  # multipliers: 1 beyond the hinge, 0 before it, between at it
         short = loss.margin + near - far
         assert (np.abs(short[(lines.near_slope > 0.01) & (lines.near_slope < 0.99)]) < 0.02 * loss.margin).all()
@@ -191,7 +191,7 @@ def test_without_a_ridge_or_convexity_the_point_is_stationary():
         assert found.gap is None
         assert "residual" in watch.history[-1]
         _, _, left = projected_step(problem, found.points, found.kernel, 1.0)
-        assert left < 1e-2 * ignorance(loss)
+        assert left < 1e-2 * baseline_loss(loss)
         assert smallest_eigenpair(found.kernel)[0] > -1e-10
 
 

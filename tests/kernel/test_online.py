@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from nearer import Comparisons, OnlineKernel, load_model
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.random_state import child_generator
 from nearer.kernel import erkle as engine
 from nearer.kernel.directions import objects_of
 from nearer.kernel.large import LargeKernel
@@ -215,7 +215,7 @@ def test_equals_the_printed_algorithm(kind, rule):
 def test_equals_the_printed_algorithm_with_replay(kind):
     rows = ANSWERS.rows[:600]
     model = OnlineKernel(aggressiveness=None, passes=5, n_objects=100, random_state=3)
-    random = own_random(3)
+    random = child_generator(3)
     literal, _ = erkle(rows, 100, passive_aggressive(), passes=5, draw=lambda j: int(random.integers(j)))
     model.fit(rows)
     np.testing.assert_allclose(model.kernel_, literal, atol=1e-6)

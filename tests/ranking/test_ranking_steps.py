@@ -7,7 +7,6 @@ from literal_ranking import LOSSES, problem, untidy
 from scipy.sparse import csr_array
 
 from nearer import LabelRanker
-from nearer.features.tables import features
 from nearer.lowrank import Rows
 from nearer.ranking.init import factors
 from nearer.ranking.learners import LEARNERS, Draws, StepRoom, compiled
@@ -23,7 +22,7 @@ def factors_of(d, L, k=4, seed=1):
 
 def tables(X):
     """Return the table dense, and sparse as a learner has it of one that was not tidy."""
-    return {"dense": X, "sparse": features(LabelRanker(), untidy(X), sparse=True, reset=True)}
+    return {"dense": X, "sparse": validate_features(LabelRanker(), untidy(X), sparse=True, reset=True)}
 
 
 def stepped(solver, X, Y, rate, warp, start=(), kind="dense", cuts=()):

@@ -5,7 +5,7 @@ turning answers into rows, selecting whole answers, joining, headers of tables, 
 """
 
 from nearer.comparisons.container import Comparisons
-from nearer.comparisons.random_state import generator
+from nearer.comparisons.random_state import as_generator
 from nearer.comparisons.sources import ComparisonSource
 
-__all__ = ["ComparisonSource", "Comparisons", "generator"]
+__all__ = ["ComparisonSource", "Comparisons", "as_generator"]

@@ -32,7 +32,7 @@ def as_comparisons(given: Any, y: Any = None, sample_weight: Any = None) -> Comp
     return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
 
 
-def with_weight(comparisons: Comparisons) -> Comparisons:
+def drop_zero_weights(comparisons: Comparisons) -> Comparisons:
     """Return the rows that weigh anything."""
     if comparisons.weights is None or (comparisons.weights > 0).all():
         return comparisons
@@ -46,7 +46,7 @@ def with_weight(comparisons: Comparisons) -> Comparisons:
     )
 
 
-def asked_about(comparisons: Comparisons) -> np.ndarray:
+def mentioned_objects(comparisons: Comparisons) -> np.ndarray:
     """Return for each object whether a comparison mentions it."""
     asked = np.zeros(comparisons.n_objects, dtype=bool)
     for block in blocks(len(comparisons), 1 << 18):
@@ -54,7 +54,7 @@ def asked_about(comparisons: Comparisons) -> np.ndarray:
     return asked
 
 
-def renumbered(comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int) -> np.ndarray:
+def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int) -> np.ndarray:
     """Return the rows in the numbers of a model: by name where both have names, an unknown object as n_known."""
     rows = comparisons.rows
     if names is None and comparisons.names is not None:
@@ -67,7 +67,7 @@ def renumbered(comparisons: Comparisons, names: tuple[str, ...] | None, n_known:
     return np.minimum(rows, n_known)
 
 
-def joined(
+def merge_objects(
     comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int
 ) -> tuple[np.ndarray, tuple[str, ...] | None, int]:
     """Return the rows in the numbers of a model that grows, its names and how many objects it then has.
@@ -79,13 +79,13 @@ def joined(
             "the model's objects have names, these comparisons' have none: it is not known which is which"
         )
     if names is None:
-        return renumbered(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
+        return match_objects(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
     known = set(names)
     names = (*names, *(name for name in comparisons.names or () if name not in known))
-    return renumbered(comparisons, names, len(names)), names, len(names)
+    return match_objects(comparisons, names, len(names)), names, len(names)
 
 
-def object_numbers(objects: Any, names: tuple[str, ...] | None, n_objects: int) -> np.ndarray:
+def object_indices(objects: Any, names: tuple[str, ...] | None, n_objects: int) -> np.ndarray:
     """Return the numbers of objects given by name or number."""
     wanted = np.asarray(objects)
     if wanted.dtype.kind in "US" and names is not None:

@@ -26,14 +26,14 @@ from nearer.comparisons.columns import (
 from nearer.comparisons.concat import fields_of_parts
 from nearer.comparisons.indexing import repeats, row_numbers, whole_answers
 from nearer.comparisons.layouts import fields_of_frame
-from nearer.comparisons.random_state import RandomState, generator
+from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import Rows, clean_rows, leave_out, question_codes
 from nearer.comparisons.sources import ComparisonSource
 
 if TYPE_CHECKING:
     from nearer.comparisons.report import Report
 
-__all__ = ["ComparisonSource", "Comparisons", "generator"]
+__all__ = ["ComparisonSource", "Comparisons", "as_generator"]
 
 
 class Comparisons(FromAnswers):
@@ -56,7 +56,7 @@ class Comparisons(FromAnswers):
         Who said it.
     answers : array-like, shape (n,), optional
         One id for each thing that a person said; rows with the same id stay together. By default every row
-        is an answer of its own. The ids are renumbered 0, 1, … in order of first appearance.
+        is an answer of its own. The ids are match_objects 0, 1, … in order of first appearance.
     extra : mapping of str to array-like, optional
         Further columns with one value a row, such as a response time.
     bad_rows : {"raise", "drop"}
@@ -276,7 +276,7 @@ class Comparisons(FromAnswers):
             )
         n_test = min(max(round(test_size * n), 1), n - 1) if share else int(test_size)
         chosen = np.zeros(n, dtype=bool)
-        chosen[generator(random_state).choice(n, n_test, replace=False)] = True
+        chosen[as_generator(random_state).choice(n, n_test, replace=False)] = True
         test = chosen if self._answers is None else chosen[self._answers]
         return self[~test], self[test]
 
@@ -296,9 +296,9 @@ class Comparisons(FromAnswers):
         if not 0 <= fraction <= 1:
             raise ValueError(f"fraction must lie between 0 and 1; got {fraction!r}")
         wrong = np.zeros(self.n_answers, dtype=bool)
-        wrong[generator(random_state).choice(self.n_answers, round(fraction * self.n_answers), replace=False)] = (
-            True
-        )
+        wrong[
+            as_generator(random_state).choice(self.n_answers, round(fraction * self.n_answers), replace=False)
+        ] = True
         wrong_rows = wrong if self._answers is None else wrong[self._answers]
         rows = self.rows.copy()
         rows[wrong_rows] = turned(rows[wrong_rows])

@@ -177,7 +177,7 @@ def number_objects(
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
     texts = [[cell if type(cell) is str else _text(cell) for cell in column] for column in columns]
-    number, names = object_numbers(set().union(*texts), names)
+    number, names = object_indices(set().union(*texts), names)
     if not drop and any(value < 0 or value != value for value in number.values()):
         for row, cells in enumerate(zip(*texts, strict=True)):
             for cell in cells:
@@ -188,14 +188,14 @@ def number_objects(
     return [np.array([number[cell] for cell in text]) for text in texts], names
 
 
-def object_numbers(
+def object_indices(
     cells: set[str], names: Sequence[str] | None
 ) -> tuple[dict[str, int] | dict[str, float], tuple[str, ...] | None]:
     """The number that each distinct cell means (-1 or NaN: no object), and the names if cells are names.
 
     Examples
     --------
-    >>> object_numbers({"Rome", "Oslo ", "Oslo"}, None)[1]
+    >>> object_indices({"Rome", "Oslo ", "Oslo"}, None)[1]
     ('Oslo', 'Rome')
     """
     stripped = {cell: cell.strip() for cell in cells}

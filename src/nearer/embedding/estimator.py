@@ -18,17 +18,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer.certificate import certify
 from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import as_comparisons, asked_about, joined, renumbered, with_weight
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.coerce import (
+    as_comparisons,
+    drop_zero_weights,
+    match_objects,
+    mentioned_objects,
+    merge_objects,
+)
+from nearer.comparisons.random_state import child_generator
 from nearer.embedding.escape import escaped
-from nearer.embedding.init import centred, principal, random_points, sampled
+from nearer.embedding.init import centred, principal, random_points, subsample
 from nearer.embedding.monitor import Monitor
 from nearer.embedding.parameters import check_parameters
-from nearer.embedding.predict import FittedMap
+from nearer.embedding.predict import EmbeddingPredictor
 from nearer.embedding.problem import Problem
 from nearer.embedding.ridge import MIDDLE, chosen_ridge
 from nearer.embedding.solvers import SVRG, as_solver
-from nearer.losses import as_loss, ignorance
+from nearer.losses import as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.parameters import n_threads
@@ -41,7 +47,7 @@ PASSES = 5  # over the answers of one partial_fit
 REACH = 0.25  # how far the first answer of a partial_fit may move a newcomer
 
 
-class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
+class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
     Minimises the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects.
@@ -182,11 +188,11 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         self
         """
         begun = time.perf_counter()
-        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         check_parameters(self, given.n_objects)
         if len(given) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-        random = own_random(self.random_state)
+        random = child_generator(self.random_state)
         loss, solver = as_loss(self.loss, self.n_components), as_solver(self.solver)
         train, held_out = given, None
         if self.early_stopping:
@@ -197,7 +203,9 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         fits, ridge = [], self.regularization
         for _ in range(self.n_init):
             ridge, start = self._start(train, loss, ridge, held_out, random)
-            monitor = Monitor(self.max_epochs, self.tol * ignorance(loss), held_out, self.callback, begun=begun)
+            monitor = Monitor(
+                self.max_epochs, self.tol * baseline_loss(loss), held_out, self.callback, begun=begun
+            )
             with (
                 Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
                 progress(self.max_epochs, "epoch", self.verbose) as monitor.bar,
@@ -210,7 +218,7 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
             if monitor.stopped:
                 break
         points, monitor = min(fits, key=lambda fitted: fitted[1].outcome)
-        self.embedding_ = centred(points, asked_about(train))
+        self.embedding_ = centred(points, mentioned_objects(train))
         self.loss_ = loss
         self.regularization_ = ridge
         self.names_ = given.names
@@ -245,9 +253,9 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
     ) -> np.ndarray:
         """Return points that unfolded in a few more dimensions, cut back to those asked for."""
         roomy = min(self.n_components + EXTRA_DIMENSIONS, train.n_objects - 1)
-        train = sampled(train, max(UNFOLDING_ROWS, 10 * roomy * train.n_objects), random)
+        train = subsample(train, max(UNFOLDING_ROWS, 10 * roomy * train.n_objects), random)
         start = random_points(train.n_objects, roomy, self.dtype, random)
-        monitor = Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * ignorance(loss), held_out)
+        monitor = Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * baseline_loss(loss), held_out)
         with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
             return principal(monitor.chosen(SVRG().solve(problem, start, monitor)), self.n_components)
 
@@ -270,8 +278,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         given = as_comparisons(comparisons, y, sample_weight)
         if not hasattr(self, "embedding_"):
             return self.fit(given)
-        random = own_random(self.random_state)
-        given = with_weight(self._widened(given, random))
+        random = child_generator(self.random_state)
+        given = drop_zero_weights(self._widened(given, random))
         if len(given):
             problem = Problem(given, self.loss_, 0.0, 1, random)
             self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, REACH, PASSES)
@@ -279,7 +287,7 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
 
     def _widened(self, given: Comparisons, random: np.random.Generator) -> Comparisons:
         """Make room for objects not met before; return the comparisons in the numbers of the map."""
-        rows, names, n_objects = joined(given, self.names_, len(self.embedding_))
+        rows, names, n_objects = merge_objects(given, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
             places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
@@ -306,8 +314,8 @@ class OrdinalEmbedding(FittedMap, SavedModel, BaseEstimator):
         float
         """
         check_is_fitted(self, "embedding_")
-        given = with_weight(as_comparisons(comparisons, y, sample_weight))
-        rows = renumbered(given, self.names_, len(self.embedding_))
+        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        rows = match_objects(given, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
             raise ValueError(
                 "these comparisons name objects that the map was not fitted to: it has no gap on them"

@@ -6,9 +6,9 @@ around each other instead of getting stuck, and the leading principal axes then 
 
 import numpy as np
 
-from nearer.folds import sampled
+from nearer.folds import subsample
 
-__all__ = ["centred", "principal", "random_points", "sampled"]
+__all__ = ["centred", "principal", "random_points", "subsample"]
 
 SPREAD = 0.1  # standard deviation of a coordinate at the start: small against the margins of all losses
 

@@ -6,14 +6,14 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons.coerce import as_comparisons, object_numbers, renumbered
+from nearer.comparisons.coerce import as_comparisons, match_objects, object_indices
 from nearer.comparisons.rows import blocks, squared_distances
-from nearer.predict import AnswersQuestions
+from nearer.predict import ComparisonPredictor
 
 BLOCK = 1 << 18  # questions looked at together
 
 
-class FittedMap(AnswersQuestions):
+class EmbeddingPredictor(ComparisonPredictor):
     """The methods of an estimator that has points ``embedding_``, a loss ``loss_`` and ``names_`` or None."""
 
     embedding_: np.ndarray
@@ -23,7 +23,7 @@ class FittedMap(AnswersQuestions):
         check_is_fitted(self, "embedding_")
         asked = as_comparisons(questions)
         points = np.vstack([self.embedding_, np.zeros((1, self.embedding_.shape[1]))])
-        rows = renumbered(asked, self.names_, len(self.embedding_))
+        rows = match_objects(asked, self.names_, len(self.embedding_))
         parts = [squared_distances(points, rows[block]) for block in blocks(len(rows), BLOCK)]
         near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
         return np.concatenate(near), np.concatenate(far)
@@ -41,7 +41,7 @@ class FittedMap(AnswersQuestions):
         array of shape (len(objects), n_components)
         """
         check_is_fitted(self, "embedding_")
-        return self.embedding_[object_numbers(objects, self.names_, len(self.embedding_))]
+        return self.embedding_[object_indices(objects, self.names_, len(self.embedding_))]
 
     def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
         points = self.embedding_.astype(np.float64, copy=False)

@@ -14,7 +14,7 @@ from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import SVRG
 from nearer.folds import MIDDLE
-from nearer.losses import ignorance
+from nearer.losses import baseline_loss
 
 __all__ = ["MIDDLE", "chosen_ridge"]
 
@@ -28,6 +28,6 @@ def chosen_ridge(
 
     def learn(train: Comparisons, ridge: float, points: np.ndarray) -> np.ndarray:
         with Problem(train, loss, ridge, n_jobs, random) as problem:
-            return SVRG().solve(problem, points, Monitor(RUNG_EPOCHS, RUNG_TOL * ignorance(loss)))
+            return SVRG().solve(problem, points, Monitor(RUNG_EPOCHS, RUNG_TOL * baseline_loss(loss)))
 
     return folds.chosen_ridge(comparisons, learn, squared_distances, start, random)

@@ -2,7 +2,7 @@
 
 What each kind of file keeps: ``.npz``, ``.jsonl`` and ``.parquet`` keep everything. ``.csv`` and ``.tsv``
 keep text: objects that occur in no row are lost, names come back in sorted order (the objects are
-renumbered), and a column of cells that all look like numbers comes back as numbers. ``.npy`` keeps the rows
+match_objects), and a column of cells that all look like numbers comes back as numbers. ``.npy`` keeps the rows
 alone. Whatever a kind cannot keep in this sense, such as names in an ``.npy``, is refused when writing.
 
 Features of objects are another matter, with a reader of their own: `read_features`; so are texts: `read_texts`.

@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer import folds
 from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import as_comparisons, asked_about, with_weight
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, mentioned_objects
+from nearer.comparisons.random_state import child_generator
 from nearer.kernel.convex import KernelProblem
-from nearer.kernel.predict import FittedKernel, check_kernel, kernel_distances
+from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
 from nearer.kernel.solver import Solution, Watch, solve
-from nearer.losses import SOE, TSTE, as_loss, ignorance
+from nearer.losses import SOE, TSTE, as_loss, baseline_loss
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
@@ -31,7 +31,7 @@ LADDER = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 RUNG_ITER, RUNG_TOL = 4, 3e-3  # a rung is judged by its errors, which settle long before the objective
 
 
-class ComparisonKernel(FittedKernel, SavedModel, BaseEstimator):
+class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
     """The kernel that is best for all answers to "is a nearer to b or to c?", with a proof of it.
 
     Minimises the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
@@ -156,15 +156,15 @@ class ComparisonKernel(FittedKernel, SavedModel, BaseEstimator):
         self
         """
         begun = time.perf_counter()
-        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         self._check_parameters()
         if len(given) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
         loss = _usable(self.loss, given.n_objects)
         start, ridge = starting_points(given), self.regularization
         if isinstance(ridge, str):
-            ridge, start = chosen_ridge(given, loss, start, own_random(self.random_state))
-        watch = Watch(self.max_iter, self.tol * ignorance(loss), self.callback, begun=begun)
+            ridge, start = chosen_ridge(given, loss, start, child_generator(self.random_state))
+        watch = Watch(self.max_iter, self.tol * baseline_loss(loss), self.callback, begun=begun)
         with progress(self.max_iter, "round", self.verbose) as watch.bar:
             found = solve(KernelProblem(given, loss, float(ridge)), start, watch)
         self.kernel_ = 0.5 * (found.kernel + found.kernel.T)
@@ -216,7 +216,7 @@ def _usable(loss: Any, n_objects: int) -> Any:
 
 def starting_points(comparisons: Comparisons) -> np.ndarray:
     """Return points all equally far from each other, and not far; objects not asked about at the origin."""
-    asked = asked_about(comparisons).astype(np.float64)
+    asked = mentioned_objects(comparisons).astype(np.float64)
     return (np.diag(asked) - np.outer(asked, asked) / asked.sum()) / np.sqrt(len(asked))
 
 
@@ -227,7 +227,7 @@ def chosen_ridge(
 
     def learn(train: Comparisons, ridge: float, begin: Solution) -> Solution:
         problem = KernelProblem(train, loss, ridge, begin.multipliers)
-        return solve(problem, begin.points, Watch(RUNG_ITER, RUNG_TOL * ignorance(loss)))
+        return solve(problem, begin.points, Watch(RUNG_ITER, RUNG_TOL * baseline_loss(loss)))
 
     def distances(found: Solution, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return kernel_distances(found.kernel, rows)

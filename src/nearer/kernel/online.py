@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.comparisons.coerce import as_comparisons, joined, renumbered, with_weight
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, merge_objects
+from nearer.comparisons.random_state import child_generator
 from nearer.kernel.erkle import Erkle, Rules
-from nearer.kernel.predict import FittedKernel, check_kernel, kernel_distances
+from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
 from nearer.kernel.psd_kernel import Skipping
 from nearer.kernel.replay_buffer import Remembered
 from nearer.kernel.step_size import PASSIVE_AGGRESSIVE, check_steps, length_of_step
@@ -27,7 +27,7 @@ FEW = 16  # questions answered one by one
 FLAT = 2  # dimensions for which a loss settles what depends on them: a kernel has no number of its own
 
 
-class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
+class OnlineKernel(KernelPredictor, SavedModel, BaseEstimator):
     """A positive semidefinite kernel that is up to date after every answer.
 
     Starts at the identity, which holds no opinion, and moves as little as each answer asks for. A step takes a
@@ -159,7 +159,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         -------
         self
         """
-        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         if len(given) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
         return self._learn(given, afresh=True)
@@ -183,20 +183,20 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
             comparisons = one_answer(comparisons)
             y = None if y is None else np.atleast_1d(y)
             sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
-        given = with_weight(as_comparisons(comparisons, y, sample_weight))
+        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         return self._learn(given, afresh=not hasattr(self, "n_seen_"))
 
     def _learn(self, given: Comparisons, afresh: bool) -> Self:
         """Take the steps; everything that can be refused is refused before the first."""
         self._check_parameters()
         names, n_known = (given.names, 0) if afresh else (self.names_, self._erkle.n_objects)
-        rows, names, n_objects = joined(given, names, n_known)
+        rows, names, n_objects = merge_objects(given, names, n_known)
         n_objects = self._n_objects(rows, names, n_objects, n_known)
         loss = as_loss(self.loss, FLAT)
         rules = Rules(length_of_step(self, loss), self.passes, self.replay == "fair", self.shrinkage)
         if afresh:
             identity = np.eye(n_objects, order="F")
-            self._erkle = Erkle(identity, Skipping(bound=1.0), own_random(self.random_state))
+            self._erkle = Erkle(identity, Skipping(bound=1.0), child_generator(self.random_state))
             self.n_features_in_ = given.shape[1]
         self._erkle.grow(n_objects)
         self.loss_, self.names_ = loss, names
@@ -218,7 +218,7 @@ class OnlineKernel(FittedKernel, SavedModel, BaseEstimator):
         check_is_fitted(self, "n_seen_")
         asked = as_comparisons(questions)
         n_known = self._erkle.n_objects
-        rows = renumbered(asked, self.names_, n_known)
+        rows = match_objects(asked, self.names_, n_known)
         if self._erkle.is_copied or len(rows) > FEW or (rows.size and int(rows.max()) == n_known):
             return super()._distances(asked)
         small = [self._erkle.stepped.at(row) for row in rows.tolist()]

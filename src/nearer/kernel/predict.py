@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons.coerce import as_comparisons, renumbered
+from nearer.comparisons.coerce import as_comparisons, match_objects
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
-from nearer.predict import AnswersQuestions
+from nearer.predict import ComparisonPredictor
 
 BLOCK = 1 << 18  # questions looked at together
 
@@ -59,7 +59,7 @@ def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
     return max(0.0, lowest)
 
 
-class FittedKernel(AnswersQuestions):
+class KernelPredictor(ComparisonPredictor):
     """The methods of an estimator that has ``kernel_``, a loss ``loss_`` and ``names_`` or None."""
 
     kernel_: np.ndarray
@@ -69,7 +69,7 @@ class FittedKernel(AnswersQuestions):
         check_is_fitted(self, "kernel_")
         asked = as_comparisons(questions)
         kernel, n_known = self.kernel_, len(self.kernel_)
-        rows = renumbered(asked, self.names_, n_known)
+        rows = match_objects(asked, self.names_, n_known)
         if rows.size and int(rows.max()) == n_known:
             kernel = np.pad(kernel, (0, 1))
         parts = [kernel_distances(kernel, rows[block]) for block in blocks(len(rows), BLOCK)]

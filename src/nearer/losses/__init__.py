@@ -18,7 +18,7 @@ from nearer.losses.tste import TSTE
 
 LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
 
-__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "LossLike", "as_loss", "ignorance", "ops"]
+__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "LossLike", "as_loss", "baseline_loss", "ops"]
 
 
 def as_loss(loss: str | LossLike, n_components: int) -> Any:
@@ -56,13 +56,13 @@ def as_loss(loss: str | LossLike, n_components: int) -> Any:
     return settle(n_components) if callable(settle) else loss
 
 
-def ignorance(loss: LossLike) -> float:
+def baseline_loss(loss: LossLike) -> float:
     """Return the loss of a map that knows nothing, all objects at one place: the scale of a loss.
 
     Examples
     --------
-    >>> from nearer.losses import GNMDS, ignorance
-    >>> ignorance(GNMDS(margin=2.0))
+    >>> from nearer.losses import GNMDS, baseline_loss
+    >>> baseline_loss(GNMDS(margin=2.0))
     2.0
     """
     with np.errstate(all="ignore"):

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.random_state import own_random
-from nearer.features.tables import check_scale, features
+from nearer.comparisons.random_state import child_generator
+from nearer.features.validation import check_scale, validate_features
 from nearer.lowrank import Course
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
@@ -20,13 +20,13 @@ from nearer.progress import progress
 from nearer.ranking.init import MOST_ROWS, constant_of, started, unit
 from nearer.ranking.learners import LEARNERS, Learner
 from nearer.ranking.parameters import FACTORED, check_factors, check_parameters
-from nearer.ranking.predict import FittedRanker
+from nearer.ranking.predict import RankingPredictor
 from nearer.ranking.state import LEARNED, check_goes_on, check_kept, keep, resumed
 from nearer.ranking.targets import Lessons, Target, target, with_constant
 from nearer.ranking.training import chosen_rate, enough_steps, judged, split, trained
 
 
-class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
+class LabelRanker(RankingPredictor, SavedModel, BaseEstimator):
     """Ranks thousands of labels by their scores W x, a matrix W of low rank that learns row by row.
 
     A row x with true labels Y should score each of them above every false label by a margin of one. W = ABᵀ, A
@@ -213,13 +213,13 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            table = features(self, X, sparse=True, reset=True, fewest=1)
+            table = validate_features(self, X, sparse=True, reset=True, fewest=1)
             check_scale(table)
             found = target(self, Y, labels, table.shape[0])
             self._begin(found)
             lessons = self._lessons(table, found)
             if self.solver != "popularity":
-                self._fit(lessons, own_random(self.random_state))
+                self._fit(lessons, child_generator(self.random_state))
             self._warn_of_unseen()
         return self
 
@@ -245,7 +245,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
         check_parameters(self)
         with unchanged_on_failure(self):
             first = not hasattr(self, "label_counts_")
-            table = features(self, X, sparse=True, reset=first, fewest=1)
+            table = validate_features(self, X, sparse=True, reset=first, fewest=1)
             check_scale(table)
             if first:
                 found = target(self, Y, classes, table.shape[0], whole=False)
@@ -255,7 +255,7 @@ class LabelRanker(FittedRanker, SavedModel, BaseEstimator):
                 found = self._target(Y, table.shape[0])
             lessons = self._lessons(table, found, first=first)
             if self.solver != "popularity":
-                self._learn_on(lessons, own_random(self.random_state), first)
+                self._learn_on(lessons, child_generator(self.random_state), first)
         return self
 
     def _begin(self, found: Target) -> None:

@@ -8,14 +8,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.rows import blocks
-from nearer.features.tables import features
+from nearer.features.validation import validate_features
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.parameters import is_count
 from nearer.ranking.targets import Target, target
 from nearer.ranking.training import ENTRIES
 
 
-class FittedRanker(ClassifierMixin):
+class RankingPredictor(ClassifierMixin):
     """Ranks labels by their scores; all but `decision_function` by blocks of rows."""
 
     classes_: np.ndarray
@@ -44,7 +44,7 @@ class FittedRanker(ClassifierMixin):
             Scores; with two classes, learned from one class a row, the second's less the first's, of shape (n,).
         """
         check_is_fitted(self)
-        table = features(self, X, sparse=True)
+        table = validate_features(self, X, sparse=True)
         scores = np.empty((table.shape[0], len(self.classes_)))
         for block in blocks(len(scores), self._a_block()):
             scores[block] = self._scores(table[block])
@@ -120,7 +120,7 @@ class FittedRanker(ClassifierMixin):
             for one class a row the accuracy, as of any classifier.
         """
         check_is_fitted(self)
-        table = features(self, X, sparse=True)
+        table = validate_features(self, X, sparse=True)
         weights = None if sample_weight is None else _weights(sample_weight, table.shape[0])
         if self.target_form_ == "classes":
             return float(super().score(X, y, weights))
@@ -144,7 +144,7 @@ class FittedRanker(ClassifierMixin):
 
     def _top(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the k best labels of each row, and their scores."""
-        table = features(self, X, sparse=True)
+        table = validate_features(self, X, sparse=True)
         numbers, found = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
         for block in blocks(table.shape[0], self._a_block()):
             scores = self._scores(table[block])

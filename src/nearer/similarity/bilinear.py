@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.random_state import continued_random, own_random
-from nearer.features.tables import check_scale, features
+from nearer.comparisons.random_state import child_generator, resumed_generator
+from nearer.features.validation import check_scale, validate_features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
@@ -24,10 +24,10 @@ from nearer.similarity.cone import constrained, factor_of, projected
 from nearer.similarity.form import BilinearForm
 from nearer.similarity.inputs import (
     FEWEST_TRIPLETS,
-    enough_triplets,
-    features_and_labels,
+    default_n_triplets,
     one_of,
-    weighty_triplets,
+    validate_labelled,
+    validate_triplets,
 )
 from nearer.similarity.mahalanobis import set_components
 from nearer.similarity.oasis import oasis
@@ -207,7 +207,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_failure(self):
-            random = own_random(self.random_state)
+            random = child_generator(self.random_state)
             table, labels, given = self._given(X, y, comparisons, random, reset=True)
             epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
             watch = Watch(epochs, self.tol, self.callback)
@@ -244,7 +244,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
             first = not hasattr(self, "matrix_")
             taken = getattr(self, "n_steps_", 0)
             table, _, given = self._given(
-                X, y, comparisons, continued_random(self.random_state, taken), reset=first
+                X, y, comparisons, resumed_generator(self.random_state, taken), reset=first
             )
             # A model that another solver fitted is learned on from as it is.
             start = np.eye(table.shape[1]) if first else getattr(self, "running_matrix_", self.matrix_).copy()
@@ -259,12 +259,12 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         """Return the table, labels where there are some, and comparisons, drawn where there are not."""
         labels = None
         if one_of(self, y=y, comparisons=comparisons) == "y":
-            table, labels = features_and_labels(self, X, y, sparse=True, reset=reset)
-            n = self.n_triplets or enough_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
+            table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
+            n = self.n_triplets or default_n_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
             given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
         else:
-            table = features(self, X, sparse=True, reset=reset)
-            given = weighty_triplets(X, comparisons)
+            table = validate_features(self, X, sparse=True, reset=reset)
+            given = validate_triplets(X, comparisons)
         if table.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"a similarity of {table.shape[1]:,} features is a matrix of {table.shape[1] ** 2 * 8e-9:.0f} GB; "

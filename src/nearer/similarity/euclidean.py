@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.features.tables import features
+from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
 from nearer.similarity.mahalanobis import Mahalanobis
@@ -49,7 +49,7 @@ class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
         self
         """
         with unchanged_on_failure(self):
-            self.components_ = np.eye(features(self, X, reset=True).shape[1])
+            self.components_ = np.eye(validate_features(self, X, reset=True).shape[1])
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -6,21 +6,19 @@ import numpy as np
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import with_weight
-from nearer.features.tables import features
+from nearer.comparisons.coerce import drop_zero_weights
+from nearer.features.validation import validate_features
 
 FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
 
 
-def features_and_labels(
-    model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True
-) -> tuple[Any, Any]:
+def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True) -> tuple[Any, Any]:
     """Return the table and a label for each of its rows."""
     if y is None:
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is one label a row"
         )
-    table = features(model, X, sparse=sparse, reset=reset)
+    table = validate_features(model, X, sparse=sparse, reset=reset)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     kinds = sorted({type(label).__name__ for label in labels.tolist()}) if labels.dtype == object else []
@@ -45,7 +43,7 @@ def one_of(model: Any, **given: Any) -> str:
     raise ValueError(f"exactly one of {names} is wanted; got {' and '.join(there)}")
 
 
-def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
+def match_triplets(X: Any, comparisons: Any) -> Comparisons:
     """Return comparisons whose objects are rows of X, as triplets of its row numbers.
 
     Comparisons with names are matched with the index of a DataFrame that has names.
@@ -78,14 +76,14 @@ def triplet_rows(X: Any, comparisons: Any) -> Comparisons:
     return given
 
 
-def weighty_triplets(X: Any, comparisons: Any) -> Comparisons:
+def validate_triplets(X: Any, comparisons: Any) -> Comparisons:
     """Return the triplets that weigh anything; ValueError where none does."""
-    given = with_weight(triplet_rows(X, comparisons))
+    given = drop_zero_weights(match_triplets(X, comparisons))
     if len(given) == 0:
         raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
     return given
 
 
-def enough_triplets(n_objects: int, fewest: int) -> int:
+def default_n_triplets(n_objects: int, fewest: int) -> int:
     """Return how many triplets to draw where nobody says: twenty an object, within bounds."""
     return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))

@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.comparisons.random_state import own_random
+from nearer.comparisons.random_state import child_generator
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.cone import factor_of
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
-from nearer.similarity.pairs import given_pairs, squared_distance_sample
+from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
@@ -132,8 +132,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         return self
 
     def _learn(self, X: Any, y: Any, comparisons: Any, pairs: Any) -> None:
-        random = own_random(self.random_state)
-        table, given = given_pairs(self, X, y, comparisons, random, pairs=pairs)
+        random = child_generator(self.random_state)
+        table, given = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
         matrix, unit = prior_matrix(self.prior, table)
         table = table / unit
         if self.bounds is None:

@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.random_state import continued_random
+from nearer.comparisons.random_state import resumed_generator
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.similarity.cone import factor_of
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
-from nearer.similarity.pairs import given_pairs, squared_distance_sample
+from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: where pairs are wanted
@@ -124,8 +124,8 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, passes: int) -> Self:
         self._check_parameters()
         with unchanged_on_failure(self):
-            random = continued_random(self.random_state, 0 if first else self.n_pairs_)
-            table, given = given_pairs(self, X, y, comparisons, random, reset=first)
+            random = resumed_generator(self.random_state, 0 if first else self.n_pairs_)
+            table, given = validate_pairs(self, X, y, comparisons, random, reset=first)
             if first:
                 squares = squared_distance_sample(table, random)
                 mean = squares.mean()

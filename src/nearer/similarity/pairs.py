@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.comparisons.random_state import RandomState, generator
-from nearer.features.tables import features
-from nearer.similarity.inputs import MOST_TRIPLETS, features_and_labels, one_of, weighty_triplets
+from nearer.comparisons.random_state import RandomState, as_generator
+from nearer.features.validation import validate_features
+from nearer.similarity.inputs import MOST_TRIPLETS, one_of, validate_labelled, validate_triplets
 from nearer.simulate import comparisons_from_labels
 
 SAMPLED = 100_000  # pairs that distances are estimated from
@@ -23,7 +23,7 @@ class Pairs(NamedTuple):
     signs: np.ndarray
 
 
-def given_pairs(
+def validate_pairs(
     model: Any,
     X: Any,
     y: Any,
@@ -39,16 +39,16 @@ def given_pairs(
             raise ValueError(
                 "exactly one of y, comparisons, and pairs with their y is wanted; got comparisons and pairs"
             )
-        table = features(model, X, reset=reset)
+        table = validate_features(model, X, reset=reset)
         return table, _signed(pairs, y, len(table))
     if one_of(model, y=y, comparisons=comparisons) == "y":
-        table, labels = features_and_labels(model, X, y, reset=reset)
+        table, labels = validate_labelled(model, X, y, reset=reset)
         wanted = model.n_constraints
         n = min(20 * len(np.unique(labels)) ** 2, MOST_TRIPLETS) if wanted is None else wanted
         rows = comparisons_from_labels(labels, n, random).rows
     else:
-        table = features(model, X, reset=reset)
-        given = weighty_triplets(X, comparisons)
+        table = validate_features(model, X, reset=reset)
+        given = validate_triplets(X, comparisons)
         if given.weights is not None and np.ptp(given.weights) > 0:
             raise ValueError(
                 f"{type(model).__name__} takes comparisons of equal weight; these have weights of their own"
@@ -75,7 +75,7 @@ def _signed(pairs: Any, y: Any, n: int) -> Pairs:
 
 def squared_distance_sample(points: np.ndarray, random_state: RandomState) -> np.ndarray:
     """Return squared distances above 0 of many pairs of rows drawn at random."""
-    random = generator(random_state)
+    random = as_generator(random_state)
     a, b = random.integers(len(points), size=(2, min(SAMPLED, len(points) ** 2)))
     squares = np.square(points[a] - points[b]).sum(axis=1)
     squares = squares[squares > 0]

@@ -13,11 +13,11 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from nearer.comparisons.random_state import own_random
-from nearer.features.tables import features
+from nearer.comparisons.random_state import child_generator
+from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.inputs import features_and_labels, one_of
+from nearer.similarity.inputs import one_of, validate_labelled
 from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.row_space import varying_directions
 
@@ -102,16 +102,18 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         self._check_parameters()
         with unchanged_on_failure(self):
             if one_of(self, y=y, chunks=chunks) == "y":
-                table, labels = features_and_labels(self, X, y)
+                table, labels = validate_labelled(self, X, y)
                 found, numbers = np.unique(labels, return_inverse=True)
                 if found.dtype.kind == "i" and len(found) > 2 and (found == np.arange(-1, len(found) - 1)).all():
                     warnings.warn(
                         "y is taken as labels, one of them -1; chunks are given as chunks=", stacklevel=2
                     )
                 if self.n_chunks is not None:
-                    numbers = drawn_chunks(numbers, self.n_chunks, self.chunk_size, own_random(self.random_state))
+                    numbers = drawn_chunks(
+                        numbers, self.n_chunks, self.chunk_size, child_generator(self.random_state)
+                    )
             else:
-                table = features(self, X, reset=True)
+                table = validate_features(self, X, reset=True)
                 numbers = _checked(chunks, len(table))
             d = table.shape[1]
             good = self.n_components is None or self.n_components <= d

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.random_state import generator
+from nearer.comparisons.random_state import as_generator
 from nearer.comparisons.rows import blocks
-from nearer.features.tables import features
-from nearer.similarity.inputs import triplet_rows
+from nearer.features.validation import validate_features
+from nearer.similarity.inputs import match_triplets
 from nearer.similarity.search import AT, SAMPLE, SearchIndex, check_k, settled, without_self
 from nearer.similarity.triplets import ENTRIES
 
@@ -58,7 +58,7 @@ class ComparesFeatures:
 
     def _table(self, X: Any) -> Any:
         _ = self._basis
-        return features(self, X, sparse=self._takes_sparse)
+        return validate_features(self, X, sparse=self._takes_sparse)
 
     def _pair_values(self, pairs: Any) -> np.ndarray:
         """Return the similarity, or distance, of the two of each pair."""
@@ -79,7 +79,7 @@ class ComparesFeatures:
     def _margins(self, X: Any, comparisons: Any) -> tuple[np.ndarray, Any]:
         """Return how far the model puts b before c in each row (a, b, c), and the comparisons."""
         table = self._table(X)
-        given = triplet_rows(X, comparisons)
+        given = match_triplets(X, comparisons)
         asking, found = self._asking(table), self._found(table)
         margins = np.empty(len(given))
         for block in blocks(len(given), max(1, ENTRIES // max(1, table.shape[1]))):
@@ -204,7 +204,7 @@ class ComparesFeatures:
         """
         table = self._table(X)
         made = SearchIndex(self._found(table), self._index_metric, self._basis)
-        sample = self._asking(table[generator(random_state).permutation(len(made))[:SAMPLE]])
+        sample = self._asking(table[as_generator(random_state).permutation(len(made))[:SAMPLE]])
         k = min(AT, len(made))
         true = self._alike * self._nearest(sample, made.vectors, k)[1]
         found = self._alike * self._found_by(made, sample, k)[1]

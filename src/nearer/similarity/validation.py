@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from nearer.comparisons import Comparisons
-from nearer.folds import sampled
+from nearer.folds import subsample
 from nearer.metrics import mean_average_precision
 from nearer.progress import progress
 from nearer.similarity.sdca import Found, Watch
@@ -61,7 +61,7 @@ def chosen_regularization(
     -------
     float
     """
-    given = sampled(given, _affordable(table), random)
+    given = subsample(given, _affordable(table), random)
     whole = Triplets(table, given.rows, given.weights)
     unit = float(whole.shares @ whole.squares)
     if unit == 0:

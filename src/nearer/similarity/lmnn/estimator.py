@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.inputs import features_and_labels
+from nearer.similarity.inputs import validate_labelled
 from nearer.similarity.lmnn.descent import Watch, descend, step_covariance, unfolded
 from nearer.similarity.lmnn.problem import LargeMargin
 from nearer.similarity.lmnn.targets import target_neighbors
@@ -129,7 +129,7 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
         begun = time.perf_counter()
         self._check_parameters()
         with unchanged_on_failure(self):
-            table, labels = features_and_labels(self, X, y)
+            table, labels = validate_labelled(self, X, y)
             d = table.shape[1]
             good = self.n_components is None or self.n_components <= d
             check(self, "n_components", good, f"at most {d}, the columns of X")

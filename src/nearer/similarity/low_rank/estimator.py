@@ -12,18 +12,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.random_state import continued_random, own_random
-from nearer.features.tables import check_scale, features
+from nearer.comparisons.random_state import child_generator, resumed_generator
+from nearer.features.validation import check_scale, validate_features
 from nearer.losses import as_loss
 from nearer.lowrank import Course, Rows
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.inputs import (
-    enough_triplets,
-    features_and_labels,
+    default_n_triplets,
     one_of,
-    weighty_triplets,
+    validate_labelled,
+    validate_triplets,
 )
 from nearer.similarity.low_rank.form import LowRankForm
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
@@ -208,7 +208,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_failure(self):
-            random = own_random(self.random_state)
+            random = child_generator(self.random_state)
             table, labels, given = self._given(X, y, comparisons, reset=True)
             objects, judge = np.arange(table.shape[0]), None
             if self.early_stopping and labels is not None:
@@ -248,13 +248,13 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         self._check_parameters()
         with unchanged_on_failure(self):
             first = not hasattr(self, "components_")
-            random = continued_random(self.random_state, 0 if first else self.n_steps_)
+            random = resumed_generator(self.random_state, 0 if first else self.n_steps_)
             table, labels, given = self._given(X, y, comparisons, reset=first)
             if labels is not None:
                 draws: Any = FromLabels(
                     labels, np.arange(len(labels)), self.drawing, self.sampling == "hard", random
                 )
-                n_steps = self.n_steps or enough_triplets(len(labels), fewest=1)
+                n_steps = self.n_steps or default_n_triplets(len(labels), fewest=1)
             elif given is not None:
                 draws, n_steps = FromComparisons(given, None), len(given)
             if first:
@@ -276,11 +276,11 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         """Return the table, and class numbers or comparisons."""
         labels, given = None, None
         if one_of(self, y=y, comparisons=comparisons) == "y":
-            table, labels = features_and_labels(self, X, y, sparse=True, reset=reset)
+            table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
             labels = np.unique(labels, return_inverse=True)[1]
         else:
-            table = features(self, X, sparse=True, reset=reset)
-            given = weighty_triplets(X, comparisons)
+            table = validate_features(self, X, sparse=True, reset=reset)
+            given = validate_triplets(X, comparisons)
         check_scale(table)
         if self.rank > table.shape[1]:
             raise ValueError(

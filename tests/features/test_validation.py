@@ -7,14 +7,14 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import BaseEstimator
 
-from nearer.features.tables import check_scale, features
+from nearer.features.validation import check_scale, validate_features
 
 
 def test_an_untidy_table_is_put_in_order_and_left_as_it_was():
     given = csr_array((np.array([1.0, 2.0, 0.5, 0.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
     before = given.copy()
     for table in (given, csc_array(given)):
-        found = features(BaseEstimator(), table, sparse=True, reset=True)
+        found = validate_features(BaseEstimator(), table, sparse=True, reset=True)
         assert found.has_canonical_format
         np.testing.assert_array_equal(found.toarray(), [[2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
     for name in ("data", "indices", "indptr"):
@@ -23,10 +23,10 @@ def test_an_untidy_table_is_put_in_order_and_left_as_it_was():
 
 def test_one_row_teaches_where_one_is_enough():
     with pytest.raises(ValueError, match="minimum of 2 is required"):
-        features(BaseEstimator(), [[1, 2]], reset=True)
+        validate_features(BaseEstimator(), [[1, 2]], reset=True)
     model = BaseEstimator()
-    assert features(model, [[1, 2]], reset=True, fewest=1).dtype == np.float64
-    assert features(model, [[3, 4]]).shape == (1, 2)
+    assert validate_features(model, [[1, 2]], reset=True, fewest=1).dtype == np.float64
+    assert validate_features(model, [[3, 4]]).shape == (1, 2)
 
 
 @pytest.mark.parametrize("form", [np.array, csr_array])

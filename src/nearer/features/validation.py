@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 SMALLEST = 1e-60  # four features of that size are still a number
 
 
-def features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False, fewest: int = 2) -> Any:
+def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False, fewest: int = 2) -> Any:
     """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is.
 
     Parameters
