@@ -7,6 +7,7 @@ from literal_ranking import LOSSES, problem, untidy
 from scipy.sparse import csr_array
 
 from nearer import LabelRanker
+from nearer.features.validation import validate_features
 from nearer.lowrank import Rows
 from nearer.ranking.init import factors
 from nearer.ranking.learners import LEARNERS, Draws, StepRoom, compiled
