@@ -1,9 +1,9 @@
 """Ranks of relevant objects: all that precision, recall and average precision need.
 
 Each query ranks all objects by its scores. Objects of equal score have no order: they enter the ranking together,
-as one *group*, and if only the first k ranks count, a group that is cut at rank k counts by its expectation over all
-orders. The metrics are sums over the relevant objects of one table, `RelevantRanks`. It is computed for blocks of
-queries, so that it needs a few tens of megabytes beside the scores, whatever the number of queries.
+as one *group*, and if only the first k ranks count, a group that is cut at rank k counts by its expectation over
+all orders. The metrics are sums over the relevant objects of one table, `RelevantRanks`. It is computed for blocks
+of queries, so that it needs a few tens of megabytes beside the scores, whatever the number of queries.
 """
 
 from collections.abc import Callable
