@@ -74,8 +74,8 @@ def europe() -> Europe:
     >>> print(f"{((vienna - prague) ** 2).sum() ** 0.5:.0f} km")
     251 km
     """
-    with (files("nearer.datasets") / "europe.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[1:]
+    text = (files("nearer.datasets") / "europe.csv").read_text(encoding="utf-8")
+    rows = list(csv.reader(text.splitlines()))[1:]
     names, countries, regions, north, east = (np.array(column) for column in zip(*rows, strict=True))
     latitude, longitude = north.astype(np.float64), east.astype(np.float64)
     return Europe(names, countries, regions, latitude, longitude, _equal_area(latitude, longitude))
