@@ -154,7 +154,7 @@ class _Method(NamedTuple):
     """A method of a loss as a plain function, with the numbers that stand for its ``self`` (None: no self)."""
 
     function: Callable
-    parameters: tuple | None
+    parameters: dict[str, float] | None
 
 
 def _parts_of(loss: Any) -> dict[str, _Method]:
@@ -171,9 +171,8 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
                     f"{loss!r}: the name of a loss's parameter cannot begin with an underscore: {name}"
                 )
             numbers[name] = float(number)
-    parameters = namedtuple("Parameters", numbers.keys())._make(numbers.values())  # type: ignore
     return {
-        word: _Method(m.__func__, parameters) if hasattr(m, "__func__") else _Method(m, None)
+        word: _Method(m.__func__, numbers) if hasattr(m, "__func__") else _Method(m, None)
         for word, m in methods.items()
     }
 
@@ -236,7 +235,8 @@ class _Copier:
             return compiled
         if not parameters:
             return numba.njit(**OPTIONS)(lambda near, far: compiled(None, near, far))
-        return numba.njit(**OPTIONS)(lambda near, far: compiled(parameters, near, far))
+        numbers = namedtuple("Parameters", parameters)(**parameters)
+        return numba.njit(**OPTIONS)(lambda near, far: compiled(numbers, near, far))
 
 
 def _plain(function: Callable) -> FunctionType:
