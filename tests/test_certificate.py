@@ -15,7 +15,7 @@ POINTS = np.random.default_rng(0).normal(size=(20, 3))
 ANSWERS = comparisons_from_points(POINTS, 800, random_state=0).flip(0.1, random_state=0)
 
 
-def centred(points):
+def centre(points):
     return points - points.mean(axis=0)
 
 
@@ -42,7 +42,7 @@ def test_the_bound_holds_for_every_map_and_is_tight_at_the_optimum(loss, optima)
     best = optima[type(loss).__name__.lower()]
     random = np.random.default_rng(1)
     for scale in (0.0, 0.1, 1.0, 3.0):
-        X = centred(scale * random.normal(size=(20, 2)))
+        X = centre(scale * random.normal(size=(20, 2)))
         bound = certify(X, ANSWERS, loss, 0.05)
         assert bound.lower_bound <= best.objective_
         excess = objective(X, ANSWERS, loss, 0.05) - best.objective_
@@ -55,7 +55,7 @@ def test_the_bound_holds_for_every_map_and_is_tight_at_the_optimum(loss, optima)
 
 def test_it_is_no_looser_than_the_textbooks_bound():
     for scale in (0.3, 1.0, 2.0):
-        X = centred(scale * POINTS)
+        X = centre(scale * POINTS)
         near, far = squared_distances(X, ANSWERS.rows)
         slopes = STE().slopes(near, far)
         S = laplacian(ANSWERS.rows, slopes[0] / 800, slopes[1] / 800, 20).toarray() + 0.05 / 20 * np.eye(20)
@@ -68,7 +68,7 @@ def test_it_is_no_looser_than_the_textbooks_bound():
 
 
 def test_the_direction_leads_down():
-    X = centred(POINTS[:, :1])
+    X = centre(POINTS[:, :1])
     bound = certify(X, ANSWERS, STE(), 0.05)
     assert bound.eigenvalue < 0
     assert np.linalg.norm(bound.direction) == pytest.approx(1)
@@ -93,7 +93,7 @@ def test_no_kernel_is_below_the_bound(seed, ridge, width):
     for loss in (STE(), GNMDS()):
         bound = certify(random.normal(size=(6, 2)), answers, loss, ridge)
         for scale in (0.0, 0.3, 1.0, 3.0):
-            other = centred(scale * random.normal(size=(6, 6)))
+            other = centre(scale * random.normal(size=(6, 6)))
             assert objective(other, answers, loss, ridge) >= bound.lower_bound - 1e-12
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nearer.jit import bind, cache_folder, cache_size, clear_cache
+from nearer.jit import bind, cache_folder, cache_size, clear_cache, noinline
 from nearer.losses import STE, TSTE, ops
 
 PROGRAM = """
@@ -255,3 +255,45 @@ def test_importing_nearer_imports_nothing_heavy():
         """
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def sum_of_scores(x):
+    total = 0.0
+    for i in range(x.size):
+        total += through(x[i])
+    return total
+
+
+@noinline
+def through(x):
+    return score(x) + 1.0  # noqa: F821 (bound)
+
+
+def test_functions_are_bound_like_losses_also_where_a_helper_calls_them():
+    def plus(x):
+        return x + offset  # noqa: F821 (bound)
+
+    x = np.arange(3.0)
+    assert bind(sum_of_scores, score=plus, offset=10.0)(x) == 3 + 3 * 11
+    assert bind(sum_of_scores, score=plus, offset=20.0)(x) == 3 + 3 * 21
+    assert bind(sum_of_scores, score=np.sqrt)(x) == pytest.approx(np.sqrt(x).sum() + 3)
+
+
+def test_the_same_arguments_give_the_same_loop_and_others_another():
+    def plus(x):
+        return x + offset  # noqa: F821 (bound)
+
+    loop = bind(sum_of_scores, score=plus, offset=10.0)
+    assert bind(sum_of_scores, score=plus, offset=10.0) is loop
+    assert bind(sum_of_scores, score=plus, offset=11.0) is not loop
+
+
+def test_a_loss_whose_parameter_was_set_anew_gets_another_loop():
+    def total(near, far):
+        return value(near, far)  # noqa: F821 (bound)
+
+    loss = TSTE(alpha=1.0)
+    before = bind(total, loss)(1.0, 3.0)
+    after = bind(total, loss.set_params(alpha=9.0))(1.0, 3.0)
+    assert before == pytest.approx(TSTE(1.0).value(1.0, 3.0))
+    assert after == pytest.approx(TSTE(9.0).value(1.0, 3.0))

@@ -1,71 +1,32 @@
 """Learn what is like what from answers to "is A nearer to B or to C?".
 
-The public names are imported on first use, so that ``import nearer`` costs nothing and the command line
-answers ``--help`` at once.
+The public names are imported on first use, so that ``import nearer`` costs nothing and the command line answers
+``--help`` at once. `nearer.registry` lists them.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nearer.registry import REGISTRY, load, public_names
+
 __version__ = "0.1.0"
+__all__ = ["__version__", *public_names()]
 
-_HOME = {
-    "BilinearSimilarity": "nearer.similarity",
-    "ComparisonKernel": "nearer.kernel",
-    "Comparisons": "nearer.comparisons",
-    "FeatureMap": "nearer.features",
-    "ITML": "nearer.similarity",
-    "InformationGain": "nearer.features",
-    "LEGO": "nearer.similarity",
-    "LMNN": "nearer.similarity",
-    "LabelRanker": "nearer.ranking",
-    "LowRankSimilarity": "nearer.similarity",
-    "OnlineKernel": "nearer.kernel",
-    "OrdinalEmbedding": "nearer.embedding",
-    "RCA": "nearer.similarity",
-    "load_model": "nearer.models",
-    "read": "nearer.formats",
-    "scan": "nearer.formats",
-    "write": "nearer.formats",
-}
-
-__all__ = [
-    "ITML",
-    "LEGO",
-    "LMNN",
-    "RCA",
-    "BilinearSimilarity",
-    "ComparisonKernel",
-    "Comparisons",
-    "FeatureMap",
-    "InformationGain",
-    "LabelRanker",
-    "LowRankSimilarity",
-    "OnlineKernel",
-    "OrdinalEmbedding",
-    "__version__",
-    "load_model",
-    "read",
-    "scan",
-    "write",
-]
-
-if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
-    from nearer.embedding import OrdinalEmbedding
-    from nearer.features import FeatureMap, InformationGain
-    from nearer.formats import read, scan, write
-    from nearer.kernel import ComparisonKernel, OnlineKernel
-    from nearer.models import load_model
-    from nearer.ranking import LabelRanker
-    from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, LowRankSimilarity
+if TYPE_CHECKING:  # type checkers do not see the registry: they read what each package exports
+    from nearer.comparisons import *
+    from nearer.embedding import *
+    from nearer.features import *
+    from nearer.formats import *
+    from nearer.kernel import *
+    from nearer.models import *
+    from nearer.ranking import *
+    from nearer.similarity import *
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'nearer' has no attribute {name!r}; it has {', '.join(sorted(_HOME))}")
+    if name in REGISTRY and REGISTRY[name].top_level:
+        return load(name)
+    raise AttributeError(f"module 'nearer' has no attribute {name!r}; it has {', '.join(public_names())}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *public_names()})

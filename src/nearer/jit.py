@@ -1,9 +1,10 @@
-"""Binds a loss into a compiled loop, compiles it once, and keeps the machine code on disk.
+"""Bind losses and other functions into a loop, compile it once, and keep the machine code on disk.
 
 A loop is a plain Python function that calls names it does not define, such as ``slopes``. :func:`bind` copies it
-with those names bound to compiled functions of a loss, whose parameters become constants. The compiler's own
+with those names bound to compiled functions, and with the parameters of a loss as constants. The compiler's own
 disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code
-depends on: the loop, the loss, its parameters, every helper and global they reach, compiler flags and versions.
+depends on: the loop, what is bound, parameters, every helper and global they reach, compiler flags and versions.
+The same hash is the key of the only cache in memory.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -38,8 +39,7 @@ COMPILER = (
     f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy's errors"
 )
 
-_bound: dict[str, Any] = {}
-_called: dict[FunctionType, Any] = {}
+_compiled: dict[str, Any] = {}  # by hash: bound loops, and helpers that are not inlined
 _lock = threading.Lock()
 
 
@@ -68,23 +68,23 @@ def prefetch(typing_context, array, row):  # type: ignore[no-untyped-def]  # num
     return types.none(array, row), build
 
 
-def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
-    """Return the loop compiled for a loss.
+def bind(loop: Callable, loss: Any = None, **names: Any) -> Any:
+    """Return the loop compiled for a loss and for whatever else its names are bound to.
 
     Parameters
     ----------
     loop : function
         Plain Python over arrays. It may call ``value``, ``slopes`` and ``probability`` of two squared distances,
-        and read the names given as constants.
+        and use the names given.
     loss : object, optional
-        A loss of the house or any object of its shape.
-    **constants : number
-        Further names of the loop, compiled in.
+        A loss of the library or any object with the same methods.
+    **names : function or number
+        Further names that the loop and its helpers use: functions are compiled into it, numbers are constants.
 
     Returns
     -------
     callable
-        The compiled loop, which runs without the interpreter's lock.
+        The compiled loop, which runs without the interpreter's lock. The same arguments give the same object.
 
     Examples
     --------
@@ -98,41 +98,44 @@ def bind(loop: Callable, loss: Any = None, **constants: Any) -> Any:
     ...     return s
     >>> round(bind(total, STE())(np.zeros(2), np.zeros(2)), 4)
     1.3863
+    >>> def difference(near, far):
+    ...     return far - near
+    >>> bind(total, value=difference)(np.zeros(2), np.ones(2))
+    2.0
     """
     parts = _parts_of(loss) if loss is not None else {}
-    text = "\n".join([COMPILER, _described(loop), repr(sorted(constants.items()))])
-    for name, (method, parameters) in parts.items():
-        text += f"\n{name}: {parameters!r} {_described(method)}"
-    name = f"{loop.__name__}_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+    bound: dict[str, Any] = {**parts, **names}
+    key = f"{loop.__name__}_{_hash(loop, bound)}"
     with _lock:
-        if name not in _bound:
-            words = {word: _closed(method, parameters) for word, (method, parameters) in parts.items()}
-            copy = _copied(loop, {**words, **constants}, name, {})
+        if key not in _compiled:
+            copy = _Copier(bound).copy(loop, key)
             compiled = numba.njit(nogil=True, **OPTIONS)(copy)
             compiled._cache = _LoopCache(copy)
-            _bound[name] = _explaining(compiled, loss)
-        return _bound[name]
+            _compiled[key] = _explain_errors(compiled, loss)
+        return _compiled[key]
 
 
-def called(helper: Callable) -> Callable:
+def noinline(helper: Callable) -> Callable:
     """Mark a helper of loops as one to be called: it is long, and a copy in every place takes long to compile.
 
-    It is compiled once for all loops, so it cannot use the words of a loss.
+    It is compiled once for all loops that bind the same to the names it uses.
 
     Examples
     --------
-    >>> @called
-    ... def twice(x):
+    >>> @noinline
+    ... def double(x):
     ...     return 2 * x
-    >>> twice(2)
+    >>> double(2)
     4
     """
-    helper._called = True  # type: ignore[attr-defined]
+    helper._noinline = True  # type: ignore[attr-defined]
     return helper
 
 
-def _explaining(compiled: Any, loss: Any) -> Callable:
+def _explain_errors(compiled: Any, loss: Any) -> Callable:
     """Return the compiled loop with the compiler's complaints about a loss made readable."""
+    if loss is None:
+        return compiled
 
     def run(*arguments: Any) -> Any:
         try:
@@ -140,13 +143,21 @@ def _explaining(compiled: Any, loss: Any) -> Callable:
         except NumbaError as error:
             raise ValueError(
                 f"the loss {loss!r} cannot be compiled. A loss may use numbers stored on self, arithmetic, "
-                f"comparisons, the words of nearer.losses.ops and plain functions of these. The compiler:\n{error}"
+                f"comparisons, the functions of nearer.losses.ops and plain functions of these. The compiler:\n"
+                f"{error}"
             ) from error
 
     return run
 
 
-def _parts_of(loss: Any) -> dict[str, tuple[Callable, tuple | None]]:
+class _Method(NamedTuple):
+    """A method of a loss as a plain function, with the numbers that stand for its ``self`` (None: no self)."""
+
+    function: Callable
+    parameters: dict[str, float] | None
+
+
+def _parts_of(loss: Any) -> dict[str, _Method]:
     """Return each method of the loss as a plain function with the numbers that stand for its ``self``."""
     methods = {word: getattr(loss, word) for word in ("value", "slopes", "probability")}
     plain = [_plain(method.__func__) for method in methods.values() if hasattr(method, "__func__")]
@@ -160,49 +171,72 @@ def _parts_of(loss: Any) -> dict[str, tuple[Callable, tuple | None]]:
                     f"{loss!r}: the name of a loss's parameter cannot begin with an underscore: {name}"
                 )
             numbers[name] = float(number)
-    parameters = namedtuple("Parameters", numbers.keys())._make(numbers.values())  # type: ignore
-    return {word: (m.__func__, parameters) if hasattr(m, "__func__") else (m, None) for word, m in methods.items()}
+    return {
+        word: _Method(m.__func__, numbers) if hasattr(m, "__func__") else _Method(m, None)
+        for word, m in methods.items()
+    }
 
 
-def _closed(method: Callable, parameters: tuple | None) -> Any:
-    """Compile a method with its parameters as constants."""
-    compiled = numba.njit(**OPTIONS)(_copied(method, {}, method.__name__, {}))
-    if parameters is None:
-        return compiled
-    if not parameters:
-        return numba.njit(**OPTIONS)(lambda near, far: compiled(None, near, far))
-    return numba.njit(**OPTIONS)(lambda near, far: compiled(parameters, near, far))
+class _Copier:
+    """Copies functions with names bound and every plain helper they call compiled, once each.
 
+    Parameters
+    ----------
+    bound : dict
+        What names stand for: methods of a loss, plain functions, or numbers.
+    """
 
-def _copied(
-    function: Callable, words: dict[str, Any], name: str, helpers: dict[FunctionType, Any], callers: tuple = ()
-) -> FunctionType:
-    """Copy a function under a name, the words bound and every plain helper it calls compiled, once each."""
-    plain = _plain(function)
-    if plain in callers:
-        raise ValueError(f"{plain.__name__} calls itself, which cannot be compiled into a loop")
+    def __init__(self, bound: dict[str, Any]) -> None:
+        self.bound = bound
+        self.helpers: dict[Callable, Any] = {}
+        self.words: dict[str, Any] = {}
+        for name, value in bound.items():
+            self.words[name] = self._method(value) if isinstance(value, _Method) else value
 
-    def bound(value: Any) -> Any:
+    def copy(self, function: Callable, name: str, callers: tuple = ()) -> FunctionType:
+        """Copy a function under a name."""
+        plain = _plain(function)
+        if plain in callers:
+            raise ValueError(f"{plain.__name__} calls itself, which cannot be compiled into a loop")
+        callers = (*callers, plain)
+        used = set(_names_in(plain.__code__))
+        scope = dict(plain.__globals__)
+        for word in used:
+            if word in self.words:
+                scope[word] = self._helper(self.words[word], callers)
+        reached = _reached(plain).items()
+        scope.update((n, self._helper(v, callers)) for n, v in reached if n not in self.words and n in scope)
+        cells = tuple(CellType(self._helper(c.cell_contents, callers)) for c in plain.__closure__ or ()) or None
+        code = plain.__code__.replace(co_name=name, co_qualname=name)
+        copy = FunctionType(code, scope, name, plain.__defaults__, cells)
+        copy.__kwdefaults__ = plain.__kwdefaults__
+        copy.__annotations__ = dict(plain.__annotations__)
+        return copy
+
+    def _helper(self, value: Any, callers: tuple) -> Any:
+        """Return what a name of a copied function stands for: plain functions compiled, all else as it is."""
         if not isinstance(value, FunctionType) or value is ops.where:
             return value
-        if hasattr(value, "_called"):  # compiled once, whoever calls it
-            if value not in _called:
-                helper = _copied(value, {}, value.__name__, {}, (*callers, plain))
-                _called[value] = numba.njit(**OPTIONS)(helper)
-            return _called[value]
-        if value not in helpers:
-            helper = _copied(value, words, value.__name__, helpers, (*callers, plain))
-            helpers[value] = numba.njit(inline="always", **OPTIONS)(helper)
-        return helpers[value]
+        if hasattr(value, "_noinline"):
+            key = f"{value.__name__}_{_hash(value, self.bound)}"
+            if key not in _compiled:
+                _compiled[key] = numba.njit(**OPTIONS)(self.copy(value, value.__name__, callers))
+            return _compiled[key]
+        if value not in self.helpers:
+            copy = self.copy(value, value.__name__, callers)
+            self.helpers[value] = numba.njit(inline="always", **OPTIONS)(copy)
+        return self.helpers[value]
 
-    scope = {**plain.__globals__, **words}
-    scope.update((n, bound(v)) for n, v in _reached(plain).items() if n not in words and n in scope)
-    cells = tuple(CellType(bound(cell.cell_contents)) for cell in plain.__closure__ or ()) or None
-    code = plain.__code__.replace(co_name=name, co_qualname=name)
-    copy = FunctionType(code, scope, name, plain.__defaults__, cells)
-    copy.__kwdefaults__ = plain.__kwdefaults__
-    copy.__annotations__ = dict(plain.__annotations__)
-    return copy
+    def _method(self, method: _Method) -> Any:
+        """Compile a method of a loss with its parameters as constants."""
+        function, parameters = method
+        compiled = numba.njit(**OPTIONS)(_Copier({}).copy(function, function.__name__))
+        if parameters is None:
+            return compiled
+        if not parameters:
+            return numba.njit(**OPTIONS)(lambda near, far: compiled(None, near, far))
+        numbers = namedtuple("Parameters", parameters)(**parameters)
+        return numba.njit(**OPTIONS)(lambda near, far: compiled(numbers, near, far))
 
 
 def _plain(function: Callable) -> FunctionType:
@@ -227,31 +261,45 @@ def _reached(function: FunctionType) -> dict[str, Any]:
     return found
 
 
-def _described(thing: Any, seen: frozenset[int] = frozenset(), names: frozenset[str] = frozenset()) -> str:
+def _hash(function: Callable, bound: dict[str, Any]) -> str:
+    """Return a hash of all that the machine code of a function depends on."""
+    text = f"{COMPILER}\n{_describe(function, bound)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _describe(
+    thing: Any, bound: dict[str, Any], seen: frozenset[int] = frozenset(), names: frozenset[str] = frozenset()
+) -> str:
     """Describe all that the machine code of a thing depends on, as text.
 
-    ``names`` are those that the code around it uses: of a module only these attributes matter.
+    ``bound`` is what names are bound to; ``names`` are those that the code around uses: of a module only these
+    attributes matter.
     """
     thing = getattr(thing, "py_func", thing)
     if id(thing) in seen:
         return "again"
     inner = seen | {id(thing)}
     if isinstance(thing, CodeType):
-        constants = [_described(c, seen) if isinstance(c, CodeType) else repr(c) for c in thing.co_consts]
+        constants = [_describe(c, bound, seen) if isinstance(c, CodeType) else repr(c) for c in thing.co_consts]
         return f"{thing.co_code.hex()} {constants} {thing.co_names} {thing.co_varnames}"
+    if isinstance(thing, _Method):
+        return f"method {thing.parameters!r} {_describe(thing.function, {}, inner)}"
     if isinstance(thing, FunctionType):
         used = frozenset(_names_in(thing.__code__))
-        reached = [f"{name}={_described(value, inner, used)}" for name, value in sorted(_reached(thing).items())]
-        return f"{_described(thing.__code__, inner)} {thing.__defaults__!r} {thing.__kwdefaults__!r} {reached}"
+        values = {**_reached(thing), **{name: bound[name] for name in used if name in bound}}
+        reached = [f"{name}={_describe(value, bound, inner, used)}" for name, value in sorted(values.items())]
+        code, marked = _describe(thing.__code__, bound, inner), hasattr(thing, "_noinline")
+        return f"{code} {marked} {thing.__defaults__!r} {thing.__kwdefaults__!r} {reached}"
     if isinstance(thing, ModuleType):
         if thing.__name__.partition(".")[0] in ("numpy", "math", "nearer"):  # known by their versions
             return f"module {thing.__name__} {getattr(thing, '__version__', '')}"
-        attributes = {n: _described(getattr(thing, n), inner, names) for n in sorted(names) if hasattr(thing, n)}
+        used = frozenset(name for name in names if hasattr(thing, name))
+        attributes = {name: _describe(getattr(thing, name), {}, inner, names) for name in sorted(used)}
         return f"module {thing.__name__} {attributes}"
     if isinstance(thing, np.ndarray):
         return f"array {thing.dtype.str} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
     if isinstance(thing, tuple | list):
-        return f"{type(thing).__name__} {[_described(item, inner, names) for item in thing]}"
+        return f"{type(thing).__name__} {[_describe(item, bound, inner, names) for item in thing]}"
     return f"{type(thing).__name__} {thing!r}"
 
 
@@ -264,8 +312,8 @@ def cache_folder() -> Path:
     >>> cache_folder().name
     'loops'
     """
-    if given := os.environ.get("NEARER_CACHE"):
-        return Path(given).expanduser() / "loops"
+    if folder := os.environ.get("NEARER_CACHE"):
+        return Path(folder).expanduser() / "loops"
     try:
         home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:  # a user without a home: a folder that cannot be, so that nothing is kept

@@ -1,11 +1,91 @@
-"""Parameters and state of the learners: what may be given, a sentence when it is not, and nothing half learned."""
+"""Constructor parameters: one table of what they may be, and one sentence for those that are not.
+
+Parameters that several estimators share mean the same everywhere, so what they may be stands here once. A class
+adds its own, or narrows a shared one, in ``_constraints``.
+"""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Constraint(NamedTuple):
+    """What a parameter may be: a test, and its description for the error."""
+
+    test: Callable[[Any], bool]
+    wanted: str
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a positive integer."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
+
+
+def one_of(*choices: str) -> Constraint:
+    """Allow some strings."""
+    wanted = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
+    return Constraint(lambda value: isinstance(value, str) and value in choices, wanted)
+
+
+def either(*constraints: Constraint) -> Constraint:
+    """Allow what any of several constraints allows.
+
+    Examples
+    --------
+    >>> either(NONE, POSITIVE).wanted
+    'None or a number > 0'
+    """
+    wanted = " or ".join(constraint.wanted for constraint in constraints)
+    return Constraint(lambda value: any(constraint.test(value) for constraint in constraints), wanted)
+
+
+NONE = Constraint(lambda value: value is None, "None")
+AUTO = Constraint(lambda value: isinstance(value, str) and value == "auto", "'auto'")
+BOOL = Constraint(lambda value: isinstance(value, bool | np.bool_), "True or False")
+COUNT = Constraint(is_count, "a positive integer")
+POSITIVE = Constraint(lambda value: is_number(value) and value > 0, "a number > 0")
+NON_NEGATIVE = Constraint(lambda value: is_number(value) and value >= 0, "a number >= 0")
+FRACTION = Constraint(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1")
+CALLBACK = Constraint(lambda value: value is None or callable(value), "None or a function of a record")
+ANYTHING = Constraint(lambda value: True, "anything")
+
+SHARED: Mapping[str, Constraint] = {
+    "n_components": COUNT,
+    "rank": COUNT,
+    "regularization": either(AUTO, NON_NEGATIVE),
+    "learning_rate": either(AUTO, POSITIVE),
+    "max_iter": COUNT,
+    "n_steps": either(NONE, COUNT),
+    "n_triplets": either(NONE, COUNT),
+    "n_constraints": either(NONE, COUNT),
+    "sampling": one_of("instances", "classes"),
+    "tol": NON_NEGATIVE,
+    "early_stopping": BOOL,
+    "validation_fraction": FRACTION,
+    "n_init": COUNT,
+    "max_seconds": either(NONE, POSITIVE),
+    "callback": CALLBACK,
+}
+
+
+def check_parameters(model: Any) -> None:
+    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is."""
+    own: Mapping[str, Constraint] = getattr(model, "_constraints", {})
+    owner = f"{type(model).__name__}'s " if hasattr(model, "solve") else ""
+    for name, value in model.get_params(deep=False).items():
+        constraint = own.get(name, SHARED.get(name, ANYTHING))
+        if not constraint.test(value):
+            raise ValueError(f"{owner}{name} must be {constraint.wanted}; got {value!r}")
+    if "n_jobs" in model.get_params(deep=False):
+        n_threads(model.n_jobs)
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -17,25 +97,9 @@ def n_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
-def is_number(value: Any) -> bool:
-    """Whether a parameter is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def is_count(value: Any) -> bool:
-    """Whether a parameter is a positive whole number."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
-
-
-def check(model: Any, name: str, good: bool, wanted: str) -> None:
-    """Raise a ValueError that names a parameter of a model that cannot be, what it may be, and what it is."""
-    if not good:
-        raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")
-
-
 @contextmanager
 def unchanged_on_failure(model: Any) -> Iterator[None]:
-    """Leave a model as it was when learning is refused or interrupted: what it had learned before, or nothing."""
+    """Leave a model as it was when learning is refused or fails."""
     before = dict(vars(model))
     try:
         yield
@@ -43,3 +107,9 @@ def unchanged_on_failure(model: Any) -> Iterator[None]:
         vars(model).clear()
         vars(model).update(before)
         raise
+
+
+def check(model: Any, name: str, good: bool, wanted: str) -> None:
+    """Raise a ValueError that names a parameter of a model that cannot be, what it may be, and what it is."""
+    if not good:
+        raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.embedding import LBFGS
-from nearer.embedding.escape import steepest, widened
+from nearer.embedding.escape import steepest_direction, widen
 from nearer.embedding.problem import Problem
 from nearer.losses import STE, TSTE
 from nearer.simulate import comparisons_from_points
@@ -28,7 +28,7 @@ def test_escape_leaves_a_bad_minimum():
     assert plain.history_[-1]["loss"] > free.history_[-1]["loss"] + 0.1
     assert free.score(ON_A_LINE) > 0.97 > plain.score(ON_A_LINE)
     assert free.embedding_.shape == (25, 1)
-    assert [record["epoch"] for record in free.history_] == list(range(len(free.history_)))
+    assert [record["iteration"] for record in free.history_] == list(range(len(free.history_)))
     assert free.n_iter_ == len(free.history_) - 1
     seconds = [record["seconds"] for record in free.history_]
     assert seconds == sorted(seconds)
@@ -43,7 +43,7 @@ def test_escape_never_ends_higher():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = OrdinalEmbedding(
-                    loss=loss, regularization=0.01, escape=escape, max_epochs=50, random_state=0
+                    loss=loss, regularization=0.01, escape=escape, max_iter=50, random_state=0
                 ).fit(answers)
             values.append(model.history_[-1]["loss"])
         assert values[1] <= values[0] + 1e-12, loss
@@ -54,9 +54,9 @@ def test_the_further_coordinate_leads_down():
     random = np.random.default_rng(0)
     points = random.normal(size=(25, 1))
     problem = Problem(ON_A_LINE, TSTE(1.0), 0.003, 1, random)
-    direction = steepest(problem, ON_A_LINE, points)
+    direction = steepest_direction(problem, ON_A_LINE, points)
     value = problem.value_and_gradient(points)[0]
-    assert problem.value_and_gradient(widened(problem, ON_A_LINE, points))[0] < value
+    assert problem.value_and_gradient(widen(problem, ON_A_LINE, points))[0] < value
     small = 1e-3
     wider = np.column_stack([points, small * direction])
     random_wider = np.column_stack([points, small * np.linalg.qr(random.normal(size=(25, 1)))[0]])
@@ -78,7 +78,7 @@ def test_the_gap_closes_with_dimensions(loss):
     gaps, values = [], []
     for dims in (1, 2, 11):
         model = OrdinalEmbedding(
-            dims, loss, LBFGS(), regularization=0.5, max_epochs=2000, tol=1e-13, n_init=2, random_state=0
+            dims, loss, LBFGS(), regularization=0.5, max_iter=2000, tol=1e-13, n_init=2, random_state=0
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -111,7 +111,7 @@ def test_gaps_that_cannot_be_known():
     model = OrdinalEmbedding(1, "tste", regularization=0.1, random_state=0).fit(answers)
     with pytest.raises(ValueError, match="convex"):
         model.optimality_gap(answers)
-    model = OrdinalEmbedding(1, STE(), regularization=0.0, random_state=0, max_epochs=500).fit(answers)
+    model = OrdinalEmbedding(1, STE(), regularization=0.0, random_state=0, max_iter=500).fit(answers)
     with pytest.raises(ValueError, match="above 0"):
         model.optimality_gap(answers)
     model = OrdinalEmbedding(1, STE(), regularization=0.1, random_state=0).fit(answers)
@@ -125,6 +125,6 @@ def test_escape_keeps_to_the_epochs_given():
     seen = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = stuck(escape=True, max_epochs=6, callback=lambda record: seen.append(record["epoch"]) and False)
+        model = stuck(escape=True, max_iter=6, callback=lambda record: seen.append(record["iteration"]) and False)
     assert model.n_iter_ <= 6
     assert max(seen) <= 6

@@ -26,7 +26,7 @@ NOISY = ANSWERS.flip(0.1, random_state=0)
 @pytest.mark.parametrize("loss", ["ste", "gnmds", "soe"])
 def test_the_map_of_the_points_is_found(loss):
     points = np.random.default_rng(1).normal(size=(50, 2))
-    model = OrdinalEmbedding(2, loss, regularization=0.0, max_epochs=400, random_state=0).fit(
+    model = OrdinalEmbedding(2, loss, regularization=0.0, max_iter=400, random_state=0).fit(
         comparisons_from_points(points, 10_000, random_state=1)
     )
     assert procrustes(model.embedding_, points).disparity < 0.01
@@ -49,7 +49,7 @@ def test_the_default_survives_wrong_answers():
 def test_what_is_learned():
     names = [f"object {i}" for i in range(30)]
     seen = []
-    model = OrdinalEmbedding(3, random_state=0, callback=lambda record: seen.append(record["loss"])).fit(
+    model = OrdinalEmbedding(3, random_state=0, callback=lambda record: seen.append(record) and None).fit(
         Comparisons(ANSWERS.rows, names=names)
     )
     assert model.embedding_.shape == (30, 3)
@@ -58,9 +58,13 @@ def test_what_is_learned():
     assert model.loss == "tste"
     assert model.names_ == tuple(names)
     assert model.regularization_ in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
-    assert [record["loss"] for record in model.history_] == seen
+    assert [record["loss"] for record in model.history_] == [r["loss"] for r in seen if r["stage"] == "fit"]
+    tried = [record["regularization"] for record in model.selection_]
+    assert tried == [0.01, 0.003, 0.001, 0.0003, 0.03, 0.1]
+    assert [r["regularization"] for r in seen if r["stage"] != "fit"] == np.repeat(tried, 5).tolist()
+    assert [r["regularization"] for r in model.selection_ if r["chosen"]] == [model.regularization_]
     assert len(model.history_) == model.n_iter_ + 1
-    assert {"epoch", "loss", "step_size", "gradient_evaluations", "seconds"} == set(model.history_[0])
+    assert {"iteration", "loss", "step_size", "gradient_evaluations", "seconds"} == set(model.history_[0])
 
 
 def test_the_same_seed_gives_the_same_map_and_input_is_left_alone():
@@ -140,18 +144,42 @@ def test_newcomers_arrive_at_different_places():
     assert np.abs(model.embedding_[30] - model.embedding_[31]).max() > 0
 
 
-@pytest.mark.parametrize("solver", [Batch(step=100.0), SVRG(step=1.0)])
-def test_divergence_is_not_called_convergence(solver):
-    how = {"loss": "ste", "regularization": 0.0, "random_state": 0, "max_epochs": 20}
-    with pytest.warns(ConvergenceWarning, match="before the objective settled"):
+@pytest.mark.parametrize(
+    ("solver", "reason", "words"),
+    [
+        (Batch(step_size=100.0), "max_iter", "which had not settled"),
+        (SVRG(step_size=1.0), "not finite", "no longer finite after 1 iterations"),
+    ],
+)
+def test_divergence_is_not_called_convergence(solver, reason, words):
+    how = {"loss": "ste", "regularization": 0.0, "random_state": 0, "max_iter": 20}
+    with pytest.warns(ConvergenceWarning, match=words):
         model = OrdinalEmbedding(solver=solver, **how).fit(NOISY)
     assert not model.converged_
+    assert model.stop_reason_ == reason
+
+
+def test_a_start_at_nearly_one_place_is_not_called_convergence():
+    start = 1e-6 * np.random.default_rng(0).normal(size=(30, 2))
+    model = OrdinalEmbedding(init=start, regularization=0.001, random_state=0).fit(ANSWERS)
+    assert model.history_[-1]["loss"] < 0.5 * model.history_[0]["loss"]
+    assert model.score(ANSWERS) > 0.9
+
+
+def test_weights_of_any_size_weigh_the_same():
+    models = [
+        OrdinalEmbedding(random_state=0).fit(ANSWERS, sample_weight=np.full(len(ANSWERS), weight))
+        for weight in (1.0, 1e154, 1e308)
+    ]
+    for model in models[1:]:
+        assert model.regularization_ == models[0].regularization_
+        np.testing.assert_allclose(model.embedding_, models[0].embedding_, rtol=1e-6, atol=1e-9)
 
 
 def test_weight_two_is_the_same_as_saying_it_twice():
     rows = ANSWERS.rows[:400]
     start = 0.1 * np.random.default_rng(0).normal(size=(30, 2))
-    how = {"solver": "lbfgs", "regularization": 0.01, "init": start, "tol": 0.0, "max_epochs": 50}
+    how = {"solver": "lbfgs", "regularization": 0.01, "init": start, "tol": 0.0, "max_iter": 50}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         twice = OrdinalEmbedding(**how).fit(Comparisons(np.vstack([rows, rows[:100]]), n_objects=30))
@@ -183,9 +211,9 @@ def test_scikit_learn_selects_and_validates():
     ).fit(NOISY)
     assert set(search.best_params_) == {"loss__alpha", "solver__epsilon"}
     assert search.best_estimator_.embedding_.shape == (30, 2)
-    copy = clone(OrdinalEmbedding(3, STE(), Batch(step=2.0)))
+    copy = clone(OrdinalEmbedding(3, STE(), Batch(step_size=2.0)))
     assert isinstance(copy.loss, STE)
-    assert copy.get_params()["solver__step"] == 2.0
+    assert copy.get_params()["solver__step_size"] == 2.0
 
 
 def test_folds_keep_answers_whole_and_subjects_apart():
@@ -279,16 +307,23 @@ def test_early_stopping_keeps_the_points_that_were_best_on_held_out_answers():
 
 
 def test_a_callback_can_stop_and_a_short_fit_warns():
-    model = OrdinalEmbedding(random_state=0, callback=lambda record: record["epoch"] == 2).fit(NOISY)
+    model = OrdinalEmbedding(
+        random_state=0, regularization=0.01, callback=lambda record: record["iteration"] == 2
+    ).fit(NOISY)
     assert model.n_iter_ == 2
     assert not model.converged_
+    assert model.stop_reason_ == "callback"
     epochs = []
-    OrdinalEmbedding(
-        random_state=0, n_init=3, callback=lambda record: epochs.append(record["epoch"]) or record["epoch"] == 1
-    ).fit(NOISY)
+
+    def stop_at_the_first(record):
+        if record["stage"] == "fit":
+            epochs.append(record["iteration"])
+        return record["stage"] == "fit" and record["iteration"] == 1
+
+    OrdinalEmbedding(random_state=0, n_init=3, callback=stop_at_the_first).fit(NOISY)
     assert epochs == [0, 1], "a callback that stops, stops all starts"
-    with pytest.warns(ConvergenceWarning, match="raise max_epochs"):
-        OrdinalEmbedding(random_state=0, max_epochs=1, tol=0.0).fit(NOISY)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        OrdinalEmbedding(random_state=0, max_iter=1, tol=0.0).fit(NOISY)
 
 
 def test_several_starts_keep_the_lowest_objective():
@@ -366,7 +401,7 @@ def test_a_model_file_keeps_the_loss_that_was_fitted(tmp_path):
         ({"solver": "adam"}, "unknown solver 'adam'; the known ones are 'batch'"),
         ({"regularization": -1.0}, "regularization must be 'auto' or a number >= 0; got -1.0"),
         ({"regularization": "much"}, "got 'much'"),
-        ({"max_epochs": 0}, "max_epochs must be a positive integer"),
+        ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"tol": -1e-3}, "tol must be"),
         ({"validation_fraction": 1.5}, "validation_fraction must be"),
         ({"n_init": 0}, "n_init must be"),

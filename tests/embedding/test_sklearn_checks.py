@@ -14,13 +14,11 @@ from nearer import OrdinalEmbedding
 
 
 class OnTables(Tables, OrdinalEmbedding):
-    def __init__(
-        self, solver="svrg-sbb", regularization=0.1, max_epochs=60, tol=5e-5, init=None, random_state=None
-    ):
+    def __init__(self, solver="svrg-sbb", regularization=0.1, max_iter=60, tol=5e-5, init=None, random_state=None):
         super().__init__(
             solver=solver,
             regularization=regularization,
-            max_epochs=max_epochs,
+            max_iter=max_iter,
             tol=tol,
             init=init,
             random_state=random_state,
@@ -57,7 +55,7 @@ def name_of(part):
 def checks():
     default = estimator_checks_generator(OnTables(), legacy=True, expected_failed_checks=EXPECTED, mark="xfail")
     yield from default
-    exact = OnTables("lbfgs", init=START, tol=0.0, max_epochs=500)
+    exact = OnTables("lbfgs", init=START, tol=0.0, max_iter=500)
     for estimator, check in estimator_checks_generator(exact, legacy=True):
         if name_of(check) in EXPECTED:
             yield estimator, check

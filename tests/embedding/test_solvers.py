@@ -6,10 +6,10 @@ import pytest
 
 from nearer import Comparisons
 from nearer.embedding import LBFGS, SGD, SOLVERS, SVRG, Batch
-from nearer.embedding.monitor import Monitor
 from nearer.embedding.problem import Problem
-from nearer.embedding.solvers import as_solver
 from nearer.losses import CKL, GNMDS, SOE, STE, TSTE
+from nearer.monitor import Monitor
+from nearer.solver import as_solver
 
 LOSSES = [GNMDS(), CKL(), STE(), TSTE(alpha=1.5), SOE()]
 SMOOTH = [CKL(), STE(), TSTE(alpha=1.5)]
@@ -29,10 +29,10 @@ def start(seed=1, d=3):
 
 
 def solve(solver, comparisons, loss, regularization=0.0, epochs=2, seed=5, dtype=float, n_jobs=1, **watch):
-    monitor = Monitor(max_epochs=epochs, tol=0.0, **watch)
+    monitor = Monitor(max_iter=epochs, tol=0.0, view=lambda points: {"points": points}, **watch)
     monitor.tol = -np.inf  # run all epochs
     with Problem(comparisons, loss, regularization, n_jobs, np.random.default_rng(seed)) as problem:
-        return solver.solve(problem, start().astype(dtype), monitor), monitor
+        return solver.solve(problem, start().astype(dtype), monitor).solution, monitor
 
 
 def given(comparisons):
@@ -59,7 +59,7 @@ def test_value_and_gradient_equal_the_literal_ones(loss, columns, weighted):
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_lazy_svrg_is_algorithm_1(loss, columns, weighted, regularization, batch_size):
     comparisons = some_comparisons(columns, weighted)
-    solver = SVRG(epsilon=0.005, initial_step=0.01, inner_steps=60, batch_size=batch_size)
+    solver = SVRG(epsilon=0.005, initial_step_size=0.01, inner_steps=60, batch_size=batch_size)
     fast, _ = solve(solver, comparisons, loss, regularization)
     random = np.random.default_rng(5)
     size = 60 if batch_size == 1 else (60, batch_size)
@@ -74,7 +74,7 @@ def test_lazy_svrg_is_algorithm_1(loss, columns, weighted, regularization, batch
 def test_quadruplets_may_share_objects(batch_size):
     rows = [[0, 1, 0, 2], [3, 0, 2, 0], [1, 2, 2, 4], [4, 3, 1, 4]] * 10
     comparisons = Comparisons(rows, n_objects=N_OBJECTS)
-    solver = SVRG(epsilon=0.005, initial_step=0.01, inner_steps=60, batch_size=batch_size)
+    solver = SVRG(epsilon=0.005, initial_step_size=0.01, inner_steps=60, batch_size=batch_size)
     fast, _ = solve(solver, comparisons, STE(), REGULARIZATION)
     random = np.random.default_rng(5)
     size = 60 if batch_size == 1 else (60, batch_size)
@@ -87,7 +87,7 @@ def test_debts_of_more_than_4096_steps_are_paid_exactly():
     """The tables of powers and sums are split at 4096 steps: go beyond, with an object that is left alone."""
     comparisons = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]], n_objects=N_OBJECTS)
     fast, _ = solve(
-        SVRG(epsilon=0.005, initial_step=1e-4, inner_steps=9000), comparisons, STE(), REGULARIZATION, 1
+        SVRG(epsilon=0.005, initial_step_size=1e-4, inner_steps=9000), comparisons, STE(), REGULARIZATION, 1
     )
     picks = [np.random.default_rng(5).integers(3, size=9000, dtype=np.int32)]
     slow = literal.svrg_sbb(STE(), *given(comparisons), RIDGE, start(), picks, 1e-4, 0.005)
@@ -98,7 +98,7 @@ def test_debts_of_more_than_4096_steps_are_paid_exactly():
 @pytest.mark.parametrize("columns", [3, 4])
 def test_sgd_is_the_literal_one(loss, columns):
     comparisons = some_comparisons(columns, weighted=True)
-    fast, _ = solve(SGD(step=0.01, decay=0.5), comparisons, loss, REGULARIZATION)
+    fast, _ = solve(SGD(step_size=0.01, decay=0.5), comparisons, loss, REGULARIZATION)
     random = np.random.default_rng(5)
     picks = [random.integers(len(comparisons), size=len(comparisons), dtype=np.int32) for _ in range(2)]
     slow = literal.sgd(loss, *given(comparisons), RIDGE, start(), picks, 0.01, 0.5)
@@ -119,7 +119,7 @@ def test_batch_is_the_rule_of_the_toolbox(loss):
 def test_the_step_is_formula_8_and_keeps_the_bounds_9(loss, epsilon):
     comparisons, seen, steps = some_comparisons(), [], 40
     rows, weights = given(comparisons)
-    solver = SVRG(epsilon=epsilon, initial_step=0.02, inner_steps=steps)
+    solver = SVRG(epsilon=epsilon, initial_step_size=0.02, inner_steps=steps)
     _, monitor = solve(
         solver, comparisons, loss, epochs=6, callback=lambda r: seen.append(r["points"].copy()) and None
     )
@@ -193,15 +193,17 @@ class Tagged:
 def test_the_random_output_is_uniform_over_all_iterates():
     drawn = []
     for seed in range(3000):
-        monitor = Monitor(max_epochs=4, tol=-np.inf)
-        drawn.append(SVRG(epsilon=0.0, inner_steps=5, output="random").solve(Tagged(seed), np.ones(1), monitor)[0])
+        monitor = Monitor(max_iter=4, tol=-np.inf)
+        drawn.append(
+            SVRG(epsilon=0.0, inner_steps=5, output="random").solve(Tagged(seed), np.ones(1), monitor).solution[0]
+        )
     counts = np.bincount(np.array(drawn, dtype=int), minlength=20)
     assert len(counts) == 20
     assert np.abs(counts - 150).max() < 5 * np.sqrt(150)
 
 
 def test_an_objective_that_rises_sends_the_default_back():
-    solver = SVRG(initial_step=50.0)
+    solver = SVRG(initial_step_size=50.0)
     _, monitor = solve(solver, some_comparisons(), STE(), REGULARIZATION, epochs=30)
     losses = [record["loss"] for record in monitor.history]
     assert losses == sorted(losses, reverse=True)
@@ -213,7 +215,7 @@ def test_an_objective_that_rises_sends_the_default_back():
 @pytest.mark.parametrize("columns", [3, 4])
 def test_every_solver_lowers_every_loss(loss, name, columns):
     comparisons = some_comparisons(columns, weighted=True, n=200)
-    _, monitor = solve(as_solver(name), comparisons, loss, REGULARIZATION, epochs=15)
+    _, monitor = solve(as_solver(name, SOLVERS), comparisons, loss, REGULARIZATION, epochs=15)
     assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
 
 
@@ -229,7 +231,9 @@ def test_smooth_losses_end_where_lbfgs_ends():
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_the_same_seed_and_threads_give_the_same_points(name, n_jobs):
-    ends = [solve(as_solver(name), some_comparisons(n=500), STE(), 0.1, 3, n_jobs=n_jobs)[0] for _ in range(2)]
+    ends = [
+        solve(as_solver(name, SOLVERS), some_comparisons(n=500), STE(), 0.1, 3, n_jobs=n_jobs)[0] for _ in range(2)
+    ]
     np.testing.assert_array_equal(*ends)
 
 
@@ -243,8 +247,8 @@ def test_threads_change_the_sums_by_rounding_only():
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_float32_stays_float32_and_agrees(name):
-    single, _ = solve(as_solver(name), some_comparisons(n=200), STE(), 0.1, 2, dtype=np.float32)
-    double, _ = solve(as_solver(name), some_comparisons(n=200), STE(), 0.1, 2)
+    single, _ = solve(as_solver(name, SOLVERS), some_comparisons(n=200), STE(), 0.1, 2, dtype=np.float32)
+    double, _ = solve(as_solver(name, SOLVERS), some_comparisons(n=200), STE(), 0.1, 2)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, atol=2e-2)
 
@@ -252,16 +256,16 @@ def test_float32_stays_float32_and_agrees(name):
 @pytest.mark.parametrize(
     ("solver", "word"),
     [
-        (SVRG(step="bb"), "step"),
-        (SVRG(step=-1.0), "step"),
+        (SVRG(step_size="bb"), "step_size"),
+        (SVRG(step_size=-1.0), "step_size"),
         (SVRG(epsilon=-0.1), "epsilon"),
         (SVRG(output="mean"), "output"),
         (SVRG(batch_size=0), "batch_size"),
         (SVRG(inner_steps=2.5), "inner_steps"),
-        (SVRG(initial_step=0.0), "initial_step"),
-        (SGD(step=0.0), "step"),
+        (SVRG(initial_step_size=0.0), "initial_step_size"),
+        (SGD(step_size=0.0), "step_size"),
         (SGD(decay=-1.0), "decay"),
-        (Batch(step="armijo"), "step"),
+        (Batch(step_size="armijo"), "step_size"),
         (LBFGS(memory=0), "memory"),
     ],
 )
@@ -273,7 +277,7 @@ def test_a_wrong_parameter_is_named(solver, word):
 @pytest.mark.parametrize("wrong", ["adam", SVRG, None])
 def test_an_unknown_solver_is_refused_with_the_known_ones(wrong):
     with pytest.raises(ValueError, match="'batch', 'lbfgs', 'sgd', 'svrg', 'svrg-sbb'"):
-        as_solver(wrong)
+        as_solver(wrong, SOLVERS)
 
 
 def test_evaluations_are_counted_as_the_paper_counts_them():

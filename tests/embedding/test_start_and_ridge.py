@@ -7,8 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding.init import centred, principal, subsample
+from nearer.embedding.init import centre, project
 from nearer.folds import Rung, lowest_good
+from nearer.selection import subsample
 from nearer.simulate import comparisons_from_points
 
 
@@ -59,12 +60,12 @@ def test_a_sample_takes_whole_answers():
 
 def test_principal_axes_keep_the_most_spread():
     points = np.random.default_rng(0).normal(size=(100, 3)) * [5.0, 0.1, 2.0] + 7.0
-    kept = principal(points, 2)
+    kept = project(points, 2)
     np.testing.assert_allclose(kept.mean(axis=0), 0, atol=1e-12)
     assert np.var(kept) * 2 == pytest.approx(np.var(points[:, [0, 2]], axis=0).sum(), rel=0.01)
 
 
 def test_objects_never_asked_about_are_at_the_origin():
-    moved = centred(np.arange(8.0).reshape(4, 2), np.array([True, True, False, True]))
+    moved = centre(np.arange(8.0).reshape(4, 2), np.array([True, True, False, True]))
     np.testing.assert_allclose(moved[[0, 1, 3]].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_array_equal(moved[2], 0)

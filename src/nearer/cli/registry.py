@@ -78,9 +78,10 @@ class Learner:
         if "loss" in given:
             as_loss(given["loss"], 2)
         if "solver" in given and "solver" not in self.choices:
-            from nearer.embedding.solvers import as_solver
+            from nearer.embedding import SOLVERS
+            from nearer.solver import as_solver
 
-            as_solver(given["solver"])
+            as_solver(given["solver"], SOLVERS)
         for option, choices in self.choices.items():
             if option in given and given[option] not in choices:
                 raise ValueError(
@@ -150,7 +151,7 @@ LEARNERS = {
             "loss": "loss",
             "solver": "solver",
             "regularization": "regularization",
-            "epochs": "max_epochs",
+            "epochs": "max_iter",
             "early-stopping": "early_stopping",
             "jobs": "n_jobs",
         },

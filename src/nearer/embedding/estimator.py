@@ -1,18 +1,14 @@
 """OrdinalEmbedding: points whose distances satisfy comparisons, as a scikit-learn estimator.
 
-``fit`` validates, states the problem (:mod:`nearer.embedding.problem`), hands it to a solver
-(:mod:`nearer.embedding.solvers`) under the eyes of a monitor, and sets what was learned.
+``fit`` checks its input, states the problem (:mod:`nearer.embedding.problem`), has a solver
+(:mod:`nearer.embedding.solvers`) solve it under a monitor, and sets the learned attributes.
 """
 
-import time
-import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,28 +22,29 @@ from nearer.comparisons.coerce import (
     merge_objects,
 )
 from nearer.comparisons.random_state import child_generator
-from nearer.embedding.escape import escaped
-from nearer.embedding.init import centred, principal, random_points, subsample
-from nearer.embedding.monitor import Monitor
-from nearer.embedding.parameters import check_parameters
+from nearer.comparisons.rows import squared_distances
+from nearer.embedding.escape import escape
+from nearer.embedding.init import centre, random_points, unfold
 from nearer.embedding.predict import EmbeddingPredictor
 from nearer.embedding.problem import Problem
-from nearer.embedding.ridge import MIDDLE, chosen_ridge
-from nearer.embedding.solvers import SVRG, as_solver
+from nearer.embedding.solvers import SOLVERS, SVRG
+from nearer.iterative import IterativeEstimator
 from nearer.losses import as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
-from nearer.parameters import n_threads
-from nearer.progress import progress
+from nearer.monitor import Judge, Monitor, Result
+from nearer.parameters import BOOL, Constraint, check_parameters, n_threads
+from nearer.selection import select_ridge
+from nearer.selection.ridge import DEFAULT as DEFAULT_RIDGE
+from nearer.solver import as_solver
 
-EXTRA_DIMENSIONS = 3  # room to spare while the map unfolds
-UNFOLDING_EPOCHS, UNFOLDING_TOL = 15, 5e-4
-UNFOLDING_ROWS = 20_000  # or ten for each coordinate: a rough map needs no more
+PATHS = ((0.01, 0.003, 0.001, 0.0003), (0.01, 0.03, 0.1))  # ridges to try, from the middle
+TRIAL_EPOCHS, TRIAL_TOL = 50, 1.5e-4  # a ridge is judged by its errors, which settle before the objective
 PASSES = 5  # over the answers of one partial_fit
-REACH = 0.25  # how far the first answer of a partial_fit may move a newcomer
+FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
 
 
-class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
+class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
     Minimises the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects.
@@ -62,13 +59,13 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
     solver : {"svrg-sbb", "svrg", "sgd", "batch", "lbfgs"} or object, default="svrg-sbb"
         How the objective is lowered: a name or a solver of :mod:`nearer.embedding` with parameters.
     regularization : "auto" or float, default="auto"
-        Pull of all points to the middle. It keeps few answers about many objects from being learned by heart.
-        "auto" takes the smallest of 0.0003, 0.001, 0.003, 0.01, 0.03 and 0.1 that predicts held-out answers as
-        well as any, then learns from all answers; ``regularization_`` says which. 0 suits answers without errors.
-        (More than 500,000 rows are judged by a sample, and the ridge is scaled to all. Fewer than five answers
-        cannot be judged: 0.01.)
-    max_epochs : int, default=300
-        Passes over the comparisons at most.
+        Strength of the ridge, which pulls all points to the origin and keeps few answers about many objects from
+        being overfitted. "auto" takes the smallest of 0.0003, 0.001, 0.003, 0.01, 0.03 and 0.1 that predicts
+        held-out answers as well as any, then learns from all answers; ``regularization_`` and ``selection_`` say
+        which. 0 suits answers without errors. (More than 500,000 rows are judged by a sample, and the ridge is
+        scaled to all. Fewer than five answers cannot be judged: 0.01.)
+    max_iter : int, default=300
+        Epochs (passes over the comparisons) at most.
     tol : float, default=2e-5
         The fit has converged when three epochs in a row lower the objective by no more than this share of the loss
         of a map that knows nothing (all objects at one place).
@@ -77,11 +74,11 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
     validation_fraction : float, default=0.1
         Share of the answers that early stopping holds out.
     n_init : int, default=1
-        Starts; the one with the lowest objective is kept.
+        Number of starts; the one with the lowest objective is kept.
     escape : bool, default=False
         Try to leave the minimum that was found, along the eigenvector that :meth:`optimality_gap` rests on:
-        through a dimension more and back. The map is kept if it ended lower. Takes two to ten times as long,
-        within the same ``max_epochs``. A callback also sees the records of attempts that are then dropped.
+        through one more dimension and back. The map is kept if it ended lower. Takes two to ten times as long,
+        within the same ``max_iter``. A callback also sees the records of attempts that are then dropped.
     init : array of shape (n_objects, n_components), optional
         Where to start instead of at random points that unfold in a few more dimensions.
     dtype : {"float64", "float32"}, default="float64"
@@ -90,28 +87,37 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         Threads; -1 for all cores. The result is the same for the same number.
     random_state : int, RandomState or None, default=None
         Makes the fit repeatable.
+    max_seconds : float, optional
+        End the fit after this time with the best map so far.
     callback : callable, optional
-        Called once an epoch with the record of ``history_`` and the current ``points``; returning True stops.
+        Called once per epoch with the record of ``history_`` and the current ``points``, and before that, while
+        the ridge is chosen, once per trial; ``stage`` says which. Returning True ends the fit.
     verbose : bool, default=False
-        Show a progress bar.
+        Show progress bars.
 
     Attributes
     ----------
     embedding_ : array of shape (n_objects, n_components)
         The map, centred. Objects that no comparison mentions are at the origin.
     loss_ : object
-        The loss as used, open parameters settled.
+        The loss as used, with its parameters set.
     regularization_ : float
         The ridge as used.
+    selection_ : list of dict or None
+        One record per ridge that "auto" tried: regularization, loss (the share of held-out answers that it got
+        wrong), standard_error, and whether it was chosen. None where there was nothing to choose.
     names_ : tuple of str or None
         Names of the objects, where the comparisons had them.
     n_iter_ : int
         Epochs of the kept start.
     converged_ : bool
-        Whether the objective had settled (or early stopping had decided) before ``max_epochs``.
+        Whether the objective had settled (or early stopping had decided) before the fit had to end.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_iter", "time", "callback", "interrupted" (Ctrl-C, which keeps the
+        map so far) or "not finite".
     history_ : list of dict
-        A record an epoch: epoch, loss, step_size, gradient_evaluations, seconds since the fit began and, with
-        early stopping, held_out_loss and held_out_error. Finding start and ridge comes before the first record.
+        One record per epoch: iteration, loss, step_size, gradient_evaluations, seconds since the fit began and,
+        with early stopping, held_out_loss and held_out_error. Start and ridge are found before the first record.
     n_features_in_ : int
         Columns of the comparisons: 3 or 4.
 
@@ -132,7 +138,16 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
 
     _learned_arrays = ("embedding_", "energy_")
 
-    _learned_values = ("loss_", "names_", "n_iter_", "converged_", "history_", "n_features_in_", "regularization_")
+    _learned_values = (
+        "loss_", "names_", "n_iter_", "converged_", "stop_reason_", "history_", "n_features_in_",
+        "regularization_", "selection_",
+    )  # fmt: skip
+    _constraints: ClassVar = {
+        "escape": BOOL,
+        "dtype": Constraint(
+            lambda value: value in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'"
+        ),
+    }
 
     def __init__(
         self,
@@ -141,7 +156,7 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         solver: Any = "svrg-sbb",
         *,
         regularization: float | str = "auto",
-        max_epochs: int = 300,
+        max_iter: int = 300,
         tol: float = 2e-5,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -151,6 +166,7 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         dtype: str = "float64",
         n_jobs: int | None = None,
         random_state: Any = None,
+        max_seconds: float | None = None,
         callback: Callable[[dict[str, Any]], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
@@ -158,7 +174,7 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         self.loss = loss
         self.solver = solver
         self.regularization = regularization
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -168,6 +184,7 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         self.dtype = dtype
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.max_seconds = max_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -187,84 +204,107 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         -------
         self
         """
-        begun = time.perf_counter()
-        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        check_parameters(self, given.n_objects)
-        if len(given) == 0:
-            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        self._check(comparisons)
         random = child_generator(self.random_state)
-        loss, solver = as_loss(self.loss, self.n_components), as_solver(self.solver)
-        train, held_out = given, None
-        if self.early_stopping:
-            train, kept_back = given.split(self.validation_fraction, random)
-            if len(kept_back) == 0 or len(train) == 0:
-                raise ValueError(f"{len(given)} comparisons are too few to hold some out for early stopping")
-            held_out = _judge(kept_back, loss, random)
-        fits, ridge = [], self.regularization
-        for _ in range(self.n_init):
-            ridge, start = self._start(train, loss, ridge, held_out, random)
-            monitor = Monitor(
-                self.max_epochs, self.tol * baseline_loss(loss), held_out, self.callback, begun=begun
-            )
-            with (
-                Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem,
-                progress(self.max_epochs, "epoch", self.verbose) as monitor.bar,
-            ):
-                points = solver.solve(problem, start, monitor)
-                if self.escape:
-                    solve = partial(solver.solve, problem)
-                    points, monitor = escaped(problem, train, points, monitor, solve)
-                fits.append((monitor.chosen(points), monitor))
-            if monitor.stopped:
-                break
-        points, monitor = min(fits, key=lambda fitted: fitted[1].outcome)
-        self.embedding_ = centred(points, mentioned_objects(train))
-        self.loss_ = loss
-        self.regularization_ = ridge
-        self.names_ = given.names
-        self.history_ = monitor.history
-        self.n_iter_ = len(monitor.history) - 1
-        self.converged_ = monitor.converged
-        self.n_features_in_ = given.shape[1]
+        loss = as_loss(self.loss, self.n_components)
+        train, judge = self._hold_out(comparisons, loss, random)
+        tol = self.tol * baseline_loss(loss)
+        with self._monitor(tol, judge=judge, view=lambda points: {"points": points}) as monitor:
+            ridge, result = self._best_start(train, loss, random, monitor)
+        self.embedding_ = centre(result.solution, mentioned_objects(train))
+        self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
+        self.n_features_in_ = comparisons.shape[1]
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
-        if not (monitor.converged or monitor.stopped):
-            warnings.warn(
-                f"the fit ended after {self.n_iter_} epochs before the objective settled (tol={self.tol}): "
-                f"raise max_epochs or tol, or take another step size",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._set_result(result)
         return self
 
+    def _check(self, comparisons: Comparisons) -> None:
+        """Check the parameters, also against the comparisons."""
+        check_parameters(self)
+        n = comparisons.n_objects
+        if self.n_components >= n:
+            raise ValueError(
+                f"n_components={self.n_components} dimensions are too many for {n} objects: "
+                f"at most {n - 1} make sense"
+            )
+        if self.init is not None:
+            start = np.asarray(self.init)
+            if start.shape != (n, self.n_components) or start.dtype.kind not in "fiu":
+                raise ValueError(
+                    f"init must be numbers of shape ({n}, {self.n_components}), one row per object; "
+                    f"got shape {start.shape} of {start.dtype}"
+                )
+            if not np.isfinite(start).all():
+                raise ValueError("init must be finite; it holds NaN or infinity")
+        if len(comparisons) == 0:
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+
+    def _hold_out(
+        self, comparisons: Comparisons, loss: Any, random: np.random.Generator
+    ) -> tuple[Comparisons, Judge | None]:
+        """Return the answers to learn from, and with early stopping a judge of points by the others."""
+        if not self.early_stopping:
+            return comparisons, None
+        train, held_out = comparisons.split(self.validation_fraction, random)
+        if len(held_out) == 0 or len(train) == 0:
+            raise ValueError(f"{len(comparisons)} comparisons are too few to hold some out for early stopping")
+        problem = Problem(held_out, loss, 0.0, 1, random)
+
+        def judge(points: np.ndarray) -> tuple[tuple[float, ...], dict[str, float]]:
+            value, error = problem.value_and_gradient(points)[0], triplet_error(points, held_out)
+            return (error, value), {"held_out_loss": value, "held_out_error": error}
+
+        return train, judge
+
+    def _best_start(
+        self, train: Comparisons, loss: Any, random: np.random.Generator, monitor: Monitor
+    ) -> tuple[float, Result]:
+        """Solve the problem from ``n_init`` starts; return the ridge and the best result."""
+        solver, results, ridge = as_solver(self.solver, SOLVERS), [], self.regularization
+        for _ in range(self.n_init):
+            ridge, start = self._start(train, loss, ridge, random, monitor)
+            attempt = monitor.restart()
+            with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
+                result = solver.solve(problem, start, attempt)
+                if self.escape:
+                    result, attempt = escape(problem, train, solver, result, attempt)
+            results.append((attempt.outcome, result))
+            if result.cut_short:
+                break
+        return float(ridge), min(results, key=lambda pair: pair[0])[1]
+
     def _start(
-        self, train: Comparisons, loss: Any, ridge: Any, held_out: Any, random: np.random.Generator
+        self, train: Comparisons, loss: Any, ridge: Any, random: np.random.Generator, monitor: Monitor
     ) -> tuple[float, np.ndarray]:
-        """Return the ridge to use, chosen where it is "auto", and points to start from."""
-        auto = ridge == "auto"
-        ridge = MIDDLE if auto else float(ridge)
+        """Return the ridge, chosen where it is "auto", and points to start from."""
+        auto, n_jobs = ridge == "auto", n_threads(self.n_jobs)
+        ridge = DEFAULT_RIDGE if auto else float(ridge)
         if self.init is None:
-            start = self._unfolded(train, loss, ridge, held_out, random)
+            start = unfold(
+                train, loss, ridge, self.n_components,
+                dtype=self.dtype, n_jobs=n_jobs, random=random, monitor=monitor, judge=monitor.judge,
+            )  # fmt: skip
         else:
             start = np.array(self.init, dtype=self.dtype, order="C")
-        return chosen_ridge(train, loss, start, n_threads(self.n_jobs), random) if auto else (ridge, start)
+        if not auto:
+            return ridge, start
 
-    def _unfolded(
-        self, train: Comparisons, loss: Any, ridge: float, held_out: Any, random: np.random.Generator
-    ) -> np.ndarray:
-        """Return points that unfolded in a few more dimensions, cut back to those asked for."""
-        roomy = min(self.n_components + EXTRA_DIMENSIONS, train.n_objects - 1)
-        train = subsample(train, max(UNFOLDING_ROWS, 10 * roomy * train.n_objects), random)
-        start = random_points(train.n_objects, roomy, self.dtype, random)
-        monitor = Monitor(UNFOLDING_EPOCHS, UNFOLDING_TOL * baseline_loss(loss), held_out)
-        with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
-            return principal(monitor.chosen(SVRG().solve(problem, start, monitor)), self.n_components)
+        def fit(part: Comparisons, ridge: float, points: np.ndarray, monitor: Monitor) -> np.ndarray:
+            with Problem(part, loss, ridge, n_jobs, random) as problem:
+                short = monitor.child(TRIAL_EPOCHS, TRIAL_TOL * baseline_loss(loss))
+                return SVRG().solve(problem, points, short).solution
+
+        ridge, start, selection = select_ridge(train, PATHS, fit, squared_distances, start, random, monitor)
+        self.selection_ = selection.records()
+        return ridge, start
 
     def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, also about new objects, without the earlier ones.
 
-        The first call fits; make it a few hundred answers, enough for a rough map. From then on each object moves
-        the less the more it was pulled before (AdaGrad), so a few answers place a newcomer without upsetting the
-        map. Objects are matched by name where there are names, by number otherwise.
+        The first call fits; give it a few hundred answers, enough for a rough map. From then on an object that
+        was moved much before moves less (AdaGrad), so that a few answers place a new object and leave the map as
+        it is. Objects are matched by name where there are names, by number otherwise.
 
         Parameters
         ----------
@@ -275,34 +315,34 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         -------
         self
         """
-        given = as_comparisons(comparisons, y, sample_weight)
+        comparisons = as_comparisons(comparisons, y, sample_weight)
         if not hasattr(self, "embedding_"):
-            return self.fit(given)
+            return self.fit(comparisons)
         random = child_generator(self.random_state)
-        given = drop_zero_weights(self._widened(given, random))
-        if len(given):
-            problem = Problem(given, self.loss_, 0.0, 1, random)
-            self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, REACH, PASSES)
+        comparisons = drop_zero_weights(self._add_objects(comparisons, random))
+        if len(comparisons):
+            problem = Problem(comparisons, self.loss_, 0.0, 1, random)
+            self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, FIRST_STEP, PASSES)
         return self
 
-    def _widened(self, given: Comparisons, random: np.random.Generator) -> Comparisons:
-        """Make room for objects not met before; return the comparisons in the numbers of the map."""
-        rows, names, n_objects = merge_objects(given, self.names_, len(self.embedding_))
+    def _add_objects(self, comparisons: Comparisons, random: np.random.Generator) -> Comparisons:
+        """Add points for new objects; return the comparisons in the numbers of the map."""
+        rows, names, n_objects = merge_objects(comparisons, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
             places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
             self.embedding_ = np.vstack([self.embedding_, places[-new:]])
             self.energy_ = np.concatenate([self.energy_, np.zeros(new)])
         self.names_ = names
-        return Comparisons(rows, n_objects=n_objects, weights=given.weights)
+        return Comparisons(rows, n_objects=n_objects, weights=comparisons.weights)
 
     def optimality_gap(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return by how much at most a better map, of any number of dimensions, would lower the objective.
 
         Zero says that no map is better. For the losses "ste" and "gnmds" (or your own that says ``convex = True``)
         and a ridge above 0; see :func:`nearer.certificate.certify`, which this calls. A map of few dimensions is
-        limited by them, so part of its gap is the price of being drawn on paper. A map fitted with early stopping
-        has seen part of the answers only, and its gap on all of them counts that too.
+        limited by them, so part of its gap is the price of few dimensions. A map fitted with early stopping has
+        seen part of the answers only, and its gap on all of them includes that.
 
         Parameters
         ----------
@@ -314,17 +354,17 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
         float
         """
         check_is_fitted(self, "embedding_")
-        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        rows = match_objects(given, self.names_, len(self.embedding_))
+        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        rows = match_objects(comparisons, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
             raise ValueError(
                 "these comparisons name objects that the map was not fitted to: it has no gap on them"
             )
-        known = Comparisons(rows, n_objects=len(self.embedding_), weights=given.weights)
+        known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 
     def fit_transform(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Learn the map and return it: a row an object, not a row a comparison."""
+        """Learn the map and return it: one row per object, not per comparison."""
         return self.fit(comparisons, y, sample_weight).embedding_
 
     def __sklearn_tags__(self) -> Any:
@@ -342,13 +382,3 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
             raise ValueError(f"{len(self.embedding_)} points but energies of shape {self.energy_.shape}")
         if self.names_ is not None and len(self.names_) != len(self.embedding_):
             raise ValueError(f"{len(self.names_)} names of {len(self.embedding_)} points")
-
-
-def _judge(held_out: Comparisons, loss: Any, random: np.random.Generator) -> Callable:
-    """Return what early stopping watches: loss and error on answers held out."""
-    problem = Problem(held_out, loss, 0.0, 1, random)
-
-    def judged(points: np.ndarray) -> tuple[float, float]:
-        return problem.value_and_gradient(points)[0], triplet_error(points, held_out)
-
-    return judged

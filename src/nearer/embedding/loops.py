@@ -298,6 +298,3 @@ def adagrad_steps(points: Any, energy: Any, rows: Any, weights: Any, weighted: i
             points[j, c] += number(j_rate) * near_side
             points[l, c] -= number(l_rate) * far_side
             points[k, c] += number(k_rate) * far_side
-
-
-WITHOUT_LOSS = (gather, settle)

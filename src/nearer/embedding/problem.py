@@ -7,16 +7,19 @@ and gradient, or for a run of stochastic steps from a point, and knows nothing o
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.rows import blocks, squared_distances
 from nearer.embedding import loops
 from nearer.jit import bind
 
 PICKS_AT_ONCE = 1 << 14
-AHEAD = 6  # steps for which objects are fetched early
+BLOCK = 1 << 17  # rows whose distances are in memory at once
+AHEAD = 6  # steps for which objects are prefetched
 CACHES = 1 << 20  # bytes of state above which that pays
 LOW = 4096  # the loops split a number of steps into high * 4096 + low
 
@@ -35,7 +38,7 @@ class Problem(AbstractContextManager):
     n_jobs : int
         Threads. Sums are reduced in a fixed order, so the result depends on their number only.
     random : numpy.random.Generator
-        Where picks come from.
+        Draws the rows of stochastic steps.
     """
 
     def __init__(
@@ -51,13 +54,16 @@ class Problem(AbstractContextManager):
         self.n_jobs = n_jobs
         self.random = random
         self.ridge = 2.0 * regularization / comparisons.n_objects  # the paper's lambda: F has ridge / 2 * |X|²
-        given = comparisons.weights
-        self.weighted = int(given is not None)
-        self.weights = np.ones(1) if given is None else np.ascontiguousarray(given * (len(given) / given.sum()))
-        self.given_weights = np.ones(1) if given is None else given
+        self.weighted = int(comparisons.weights is not None)
+        self.absolute_weights = np.ones(1) if comparisons.weights is None else comparisons.weights
+        self.weights = self.absolute_weights  # with a mean of one, so that F is a weighted mean
+        if comparisons.weights is not None:
+            weights = comparisons.weights
+            if weights.max() > np.finfo(np.float64).max / len(weights):  # their sum would overflow
+                weights = weights / weights.max()
+            self.weights = np.ascontiguousarray(weights * (len(weights) / weights.sum()))
         self._stack = ExitStack()
         self._map: Callable = map
-        self._loops: dict[Callable, Callable] = {}
         self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def __enter__(self) -> Self:
@@ -70,18 +76,28 @@ class Problem(AbstractContextManager):
 
     @property
     def n_rows(self) -> int:
-        """How many comparisons there are."""
+        """Number of comparisons."""
         return len(self.rows)
 
-    def _bound(self, loop: Callable) -> Callable:
-        """Return a loop compiled for the loss, found once a problem: to know a loss again takes some time."""
-        if loop not in self._loops:
-            self._loops[loop] = bind(loop, None if loop in loops.WITHOUT_LOSS else self.loss)
-        return self._loops[loop]
+    @cached_property
+    def _add_gradient(self) -> Callable:
+        return bind(loops.add_gradient, self.loss)
+
+    @cached_property
+    def _svrg_steps(self) -> Callable:
+        return bind(loops.svrg_steps, self.loss)
+
+    @cached_property
+    def _gather(self) -> Callable:
+        return bind(loops.gather)
+
+    @cached_property
+    def _settle(self) -> Callable:
+        return bind(loops.settle)
 
     def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient, ridge included."""
-        loop = self._bound(loops.add_gradient)
+        loop = self._add_gradient
         bounds = np.linspace(0, self.n_rows, self.n_jobs + 1).astype(int)
 
         def part(job: int) -> tuple[float, np.ndarray]:
@@ -116,7 +132,9 @@ class Problem(AbstractContextManager):
         dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
         powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
         ahead = AHEAD if 3 * snapshot.nbytes > CACHES else 0
-        loop = self._bound(loops.svrg_steps if batch_size == 1 else loops.svrg_batch_steps)
+        loop, settle = self._svrg_steps, self._settle
+        if batch_size > 1:
+            loop = bind(loops.svrg_batch_steps, self.loss)
         stages = [(0, steps)] if stop_at is None else [(0, stop_at), (stop_at, steps)]
 
         def part(job: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -125,13 +143,13 @@ class Problem(AbstractContextManager):
             ends = []
             for first, last in stages:
                 for start, rows, weights in self._picked(random, first, last, batch_size):
-                    given = (state, touched, rows, weights, self.weighted)
+                    arrays = (state, touched, rows, weights, self.weighted)
                     if batch_size == 1:
-                        loop(*given, start, step_size, powers, sums, ahead)
+                        loop(*arrays, start, step_size, powers, sums, ahead)
                     else:
-                        loop(*given, batch_size, start, step_size, powers, sums)
+                        loop(*arrays, batch_size, start, step_size, powers, sums)
                 ends.append(np.empty_like(snapshot))
-                self._bound(loops.settle)(state, touched, last, step_size, powers, sums, ends[-1])
+                settle(state, touched, last, step_size, powers, sums, ends[-1])
             return ends[-1], ends[0]
 
         ends, middles = zip(*self._map(part, range(self.n_jobs), self._randoms()), strict=True)
@@ -139,7 +157,7 @@ class Problem(AbstractContextManager):
 
     def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
         """Return the points after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
-        loop = self._bound(loops.sgd_steps)
+        loop = bind(loops.sgd_steps, self.loss)
         powers, _ = decay_tables(1.0 - step_size * self.ridge, steps)
 
         def part(random: np.random.Generator) -> np.ndarray:
@@ -154,31 +172,41 @@ class Problem(AbstractContextManager):
 
     def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
         """Return the points after some passes of AdaGrad, each in a new order; ``energy`` is carried on."""
-        loop = self._bound(loops.adagrad_steps)
+        loop = bind(loops.adagrad_steps, self.loss)
         points = points.copy()
         for _ in range(passes):
             order = self.random.permutation(self.n_rows)
-            weights = self.given_weights[order] if self.weighted else self.given_weights
+            weights = self.absolute_weights[order] if self.weighted else self.absolute_weights
             loop(points, energy, self.rows[order], weights, self.weighted, step_size)
         return points
 
     def energies(self, points: np.ndarray) -> np.ndarray:
         """Return for each object the sum of the squared pulls of all comparisons on it."""
-        energy = np.zeros(len(points))
-        self._bound(loops.adagrad_steps)(points.copy(), energy, self.rows, self.given_weights, self.weighted, 0.0)
-        return energy
+        energy, second = np.zeros(len(points)), 0 if self.rows.shape[1] == 3 else 2
+        for block in blocks(self.n_rows, BLOCK):
+            rows = self.rows[block]
+            weights = self.absolute_weights[block] if self.weighted else 1.0
+            near, far = squared_distances(points, rows)
+            for columns, squared, slope in zip(
+                ((0, 1), (second, -1)), (near, far), self.loss.slopes(near, far), strict=True
+            ):
+                with np.errstate(over="ignore"):
+                    pulls = np.square(2.0 * weights * slope) * squared
+                    for column in columns:
+                        energy += np.bincount(rows[:, column], pulls, len(points))
+        return np.minimum(energy, np.finfo(np.float64).max)  # of huge weights
 
     def _picked(
         self, random: np.random.Generator, first: int, last: int, batch_size: int = 1
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
-        lay_out = self._bound(loops.gather)
+        gather = self._gather
         for start in range(first, last, PICKS_AT_ONCE):
             size = min(PICKS_AT_ONCE, last - start) * batch_size
             picks = random.integers(self.n_rows, size=size, dtype=np.int32)  # many times faster than int64
             rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
             weights = np.empty(len(picks)) if self.weighted else self.weights
-            lay_out(self.rows, self.weights, self.weighted, picks, rows, weights)
+            gather(self.rows, self.weights, self.weighted, picks, rows, weights)
             yield start, rows, weights
 
     def _state_of(self, job: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.jit import called
+from nearer.jit import noinline
 from nearer.lowrank.vectors import dot, gather, spread, times
 
 
@@ -71,7 +71,7 @@ def solved(matrix: Any, right: Any) -> bool:
     return True
 
 
-@called
+@noinline
 def advance(
     factor: Any, U: Any, V: Any, omega: Any, theta: Any, E: Any, squares: Any, room: Any, change: Any
 ) -> float:
@@ -121,7 +121,7 @@ def advance(
     return bound if known else np.inf
 
 
-@called
+@noinline
 def advance_one(
     factor: Any, u: Any, v: Any, s: float, e: Any, square: float, by: Any, across: Any, change: Any
 ) -> float:
@@ -256,7 +256,7 @@ def general_coefficients(U: Any, V: Any, omega: Any, theta: Any) -> None:
             theta[a, b] = 1.0 * (a == b) - 0.5 * q
 
 
-@called
+@noinline
 def psd_coefficients(H: Any, D: Any, room: Any, omega: Any, theta: Any) -> None:
     """Fill in Ω = -½D + ⅜DND and Θ = D - ½DND of Algorithm 5, N = HᵀH, for a gradient P D Pᵀ."""
     r = H.shape[0]

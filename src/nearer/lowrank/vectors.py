@@ -6,7 +6,7 @@ A vector of many places has ``size`` entries: its columns from ``columns[c]`` on
 
 from typing import Any
 
-from nearer.jit import called
+from nearer.jit import noinline
 
 
 def collect(table: Any, columns: Any, c: int, values: Any, v: int, size: int, found: Any) -> None:
@@ -20,7 +20,7 @@ def collect(table: Any, columns: Any, c: int, values: Any, v: int, size: int, fo
             found[j] += value * table[row, j]
 
 
-@called
+@noinline
 def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, room: Any, found: Any) -> None:
     """Put Aᵀg into ``found``, as `collect` does for the table alone."""
     collect(factor.table, columns, c, values, v, size, room)
@@ -32,7 +32,7 @@ def gather(factor: Any, columns: Any, c: int, values: Any, v: int, size: int, ro
             found[j] += factor.turn[i, j] * value
 
 
-@called
+@noinline
 def spread(table: Any, columns: Any, c: int, values: Any, v: int, size: int, scale: float, change: Any) -> None:
     """Add scale · g · changeᵀ to the table."""
     k = table.shape[1]
@@ -42,7 +42,7 @@ def spread(table: Any, columns: Any, c: int, values: Any, v: int, size: int, sca
             table[row, j] += value * change[j]
 
 
-@called
+@noinline
 def difference(
     columns: Any, values: Any, c: int, v: int, n: int, d: int, w: int, m: int, to_columns: Any, to_values: Any
 ) -> int:
@@ -74,7 +74,7 @@ def difference(
     return size
 
 
-@called
+@noinline
 def product(
     columns: Any, values: Any, c: int, v: int, n: int, others: Any, other_values: Any, d: int, w: int, m: int
 ) -> float:

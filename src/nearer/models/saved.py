@@ -26,27 +26,13 @@ import numpy as np
 from nearer import __version__
 from nearer.files import replacing
 from nearer.models.values import encode, home_of
+from nearer.registry import REGISTRY
 
 __all__ = ["FORMAT", "MODELS", "SavedModel", "save_model"]
 
 FORMAT = 2  # the newest that is read: that of a pipeline
 FORMAT_OF_ONE = 1  # of a model by itself
-MODELS = {
-    "BilinearSimilarity": "nearer.similarity",
-    "ComparisonKernel": "nearer.kernel",
-    "Euclidean": "nearer.similarity",
-    "FeatureMap": "nearer.features",
-    "ITML": "nearer.similarity",
-    "InformationGain": "nearer.features",
-    "LEGO": "nearer.similarity",
-    "LMNN": "nearer.similarity",
-    "LowRankSimilarity": "nearer.similarity",
-    "LabelRanker": "nearer.ranking",
-    "OnlineKernel": "nearer.kernel",
-    "OrdinalEmbedding": "nearer.embedding",
-    "RCA": "nearer.similarity",
-    "TextFeatures": "nearer.features",
-}
+MODELS = {name: entry.module for name, entry in REGISTRY.items() if entry.saved}
 PIPELINE = "Pipeline"
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes

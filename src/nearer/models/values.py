@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-PARTS = ("nearer.losses", "nearer.embedding")
+from nearer.registry import PARTS
 
 
 class Custom(Exception):

@@ -7,7 +7,7 @@ row, a vector v of few labels in ``room.columns`` and ``room.values`` and the lo
 
 from typing import Any
 
-from nearer.jit import called
+from nearer.jit import noinline
 from nearer.lowrank.loops import advance_one, strained, within_reach
 from nearer.lowrank.vectors import collect, dot, gather, spread, square, times
 from nearer.ranking.violations import drawn, drawn_of_matrix, missed, missed_of_matrix
@@ -64,7 +64,7 @@ def loreta_warp(
     return stop
 
 
-@called
+@noinline
 def retracted(X: Any, i: int, rate: float, A: Any, B: Any, room: Any, size: int, limits: Any) -> bool:
     """Step along -rate · v xᵀ on the manifold, Bᵀx being in ``room.right``; whether a fold is asked for."""
     place, first, n = X.places[i], X.starts[i], X.starts[i + 1] - X.starts[i]
@@ -109,7 +109,7 @@ def pa_warp(
             passed(X, i, losses[t], (taken + t) % 2 == 0, cap, A, B, room, size)
 
 
-@called
+@noinline
 def passed(X: Any, i: int, loss: float, of_labels: bool, cap: float, A: Any, B: Any, room: Any, size: int) -> None:
     """Change A with B fixed, or B with A fixed, by as little as removes the loss, and by the cap at most."""
     place, first, n = X.places[i], X.starts[i], X.starts[i + 1] - X.starts[i]

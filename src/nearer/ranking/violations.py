@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.jit import called
+from nearer.jit import noinline
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -32,7 +32,7 @@ def below(state: Any, n: int) -> int:
     return int(((mixed(state) >> A33) * np.uint64(n)) >> A31)
 
 
-@called
+@noinline
 def missed(table: Any, z: Any, Y: Any, i: int, columns: Any, values: Any) -> tuple[int, float]:
     """Score all labels, rows of the table times z, in one pass; put v into place; return its size and the loss."""
     first, n, e = Y.starts[i], Y.starts[i + 1] - Y.starts[i], 0
@@ -49,7 +49,7 @@ def missed(table: Any, z: Any, Y: Any, i: int, columns: Any, values: Any) -> tup
     return violations(Y, i, worst, highest, columns, values)
 
 
-@called
+@noinline
 def missed_of_matrix(W: Any, features: Any, place: int, size: int, Y: Any, i: int, room: Any) -> tuple[int, float]:
     """Score all labels by rows of a matrix, features by labels, times ``room.weights``; see `missed`."""
     scores = room.scores
@@ -70,7 +70,7 @@ def missed_of_matrix(W: Any, features: Any, place: int, size: int, Y: Any, i: in
     return violations(Y, i, worst, highest, room.columns, room.values)
 
 
-@called
+@noinline
 def violations(Y: Any, i: int, worst: int, highest: float, columns: Any, values: Any) -> tuple[int, float]:
     """Put v into the place of the true labels' scores; return how many entries it has, none without loss."""
     first, n, size, loss = Y.starts[i], Y.starts[i + 1] - Y.starts[i], 0, 0.0
@@ -86,7 +86,7 @@ def violations(Y: Any, i: int, worst: int, highest: float, columns: Any, values:
     return size, loss
 
 
-@called
+@noinline
 def drawn(table: Any, z: Any, Y: Any, i: int, t: int, draws: Any, columns: Any, values: Any) -> tuple[int, float]:
     """Draw a true label, then false ones until one violates the margin; put v into place (WARP).
 
@@ -108,7 +108,7 @@ def drawn(table: Any, z: Any, Y: Any, i: int, t: int, draws: Any, columns: Any, 
     return 0, 0.0
 
 
-@called
+@noinline
 def drawn_of_matrix(
     W: Any, features: Any, place: int, size: int, Y: Any, i: int, t: int, draws: Any, room: Any
 ) -> tuple[int, float]:
@@ -129,7 +129,7 @@ def drawn_of_matrix(
     return 0, 0.0
 
 
-@called
+@noinline
 def another(state: Any, Y: Any, first: int, n: int, L: int) -> Any:
     """Draw a false label; return the state after it, and the label."""
     while True:
@@ -146,7 +146,7 @@ def another(state: Any, Y: Any, first: int, n: int, L: int) -> Any:
             return state, label
 
 
-@called
+@noinline
 def pair(
     true: int, false: int, short: float, count: int, n_false: int, harmonic: Any, columns: Any, values: Any
 ) -> tuple[int, float]:

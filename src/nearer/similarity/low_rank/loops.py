@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.jit import called
+from nearer.jit import noinline
 from nearer.lowrank.loops import advance, advance_one, psd_coefficients, strained, within_reach
 from nearer.lowrank.vectors import collect, difference, dot, gather, product, spread, square, times
 
@@ -244,7 +244,7 @@ def merged(X: Any, b: int, c: int, columns: Any, values: Any) -> int:
     return difference(X.columns, X.values, X.places[b], first, n, X.places[c], second, m, columns, values)
 
 
-@called
+@noinline
 def negative(X: Any, triplet: Any, B: Any, asking: Any, turned: Any, found: Any) -> int:
     """Return the candidate for c that scores highest with an anchor whose Aᵀq is given."""
     best = triplet[2]
@@ -262,7 +262,7 @@ def negative(X: Any, triplet: Any, B: Any, asking: Any, turned: Any, found: Any)
     return best
 
 
-@called
+@noinline
 def nearest(X: Any, triplet: Any, Y: Any, room: Any) -> int:
     """Return the candidate for c that is at the smallest distance from a."""
     best, smallest, row = triplet[2], np.inf, triplet[0]

@@ -1,0 +1,63 @@
+"""What estimators that iterate share: their monitor, and the learned attributes that it leads to."""
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer.monitor import Monitor, Result
+
+
+class IterativeEstimator:
+    """Makes the monitor of a fit from the parameters of an estimator, and sets what it has seen.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Iterations taken.
+    converged_ : bool
+        Whether the fit ended by itself.
+    stop_reason_ : str
+        Why it ended.
+    history_ : list of dict
+        One record per iteration.
+    """
+
+    _unit = "epoch"  # what an iteration is called
+    n_iter_: int
+    converged_: bool
+    stop_reason_: str
+    history_: list[dict[str, Any]]
+    selection_: list[dict[str, Any]] | None
+
+    def _monitor(self, tol: float | None = None, **parameters: Any) -> Monitor:
+        """Return a monitor with the parameters of the estimator; a new fit begins, so what was chosen is gone."""
+        own: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("max_iter", "callback", "verbose", "max_seconds")
+            if hasattr(self, name)
+        }
+        self.selection_ = None
+        return Monitor(**{**own, "tol": tol, "unit": self._unit, **parameters})
+
+    def _set_result(self, result: Result, hint: str = "raise max_iter or tol", stacklevel: int = 3) -> None:
+        """Set the learned attributes of a result, and warn where it did not converge."""
+        self.history_, self.n_iter_ = result.history, result.n_iter
+        self.converged_, self.stop_reason_ = result.converged, result.reason
+        if result.reason == "not finite":
+            warnings.warn(
+                f"the objective was no longer finite after {self.n_iter_} iterations; the last finite solution is "
+                "kept: take a smaller step size",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        tol = getattr(self, "tol", None)
+        if result.reason == "max_iter" and tol is not None:
+            loss = result.history[-1]["loss"]
+            gap = result.history[-1].get("gap")
+            left = f"a gap of {gap:.2g}" if gap is not None else f"a loss of {loss:.6g}, which had not settled"
+            warnings.warn(
+                f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )

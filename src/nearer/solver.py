@@ -1,0 +1,70 @@
+"""What all solvers share: parameters by name, and one method, ``solve(problem, start, monitor)``.
+
+A problem knows the data, the loss and the regularisation; a solver knows the algorithm; a monitor
+(:mod:`nearer.monitor`) knows when to stop. A solver states which methods it needs of a problem.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from nearer.monitor import Monitor, Result
+from nearer.parameters import check_parameters
+
+
+class Solver(BaseEstimator):
+    """Base of the library's solvers: subclasses define ``_solve`` and what they need of a problem.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Methods that a problem must have.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def solve(self, problem: Any, start: Any, monitor: Monitor) -> Result:
+        """Solve a problem from a start until the monitor ends it.
+
+        Parameters
+        ----------
+        problem : object
+            With the methods that the solver needs.
+        start : object
+            Where to start.
+        monitor : Monitor
+            Is told of every iteration, and decides when to stop.
+
+        Returns
+        -------
+        Result
+        """
+        check_parameters(self)
+        missing = [name for name in self.needs if not hasattr(problem, name)]
+        if missing:
+            whose = f"{type(problem).__name__} has no {', '.join(missing)}"
+            raise TypeError(f"{type(self).__name__} needs a problem with {', '.join(self.needs)}; {whose}")
+        return monitor.result(self._solve(problem, start, monitor))
+
+    def _solve(self, problem: Any, start: Any, monitor: Monitor) -> Any:
+        raise NotImplementedError
+
+
+def as_solver(solver: Any, solvers: Mapping[str, Any]) -> Any:
+    """Return the solver that a name of a table, or an object, stands for.
+
+    Examples
+    --------
+    >>> from nearer.embedding import SOLVERS
+    >>> as_solver("sgd", SOLVERS)
+    SGD()
+    """
+    known = ", ".join(map(repr, sorted(solvers)))
+    if isinstance(solver, str):
+        if solver not in solvers:
+            raise ValueError(f"unknown solver {solver!r}; the known ones are {known}")
+        return solvers[solver]()
+    if not callable(getattr(solver, "solve", None)) or isinstance(solver, type):
+        raise ValueError(f"solver must be one of {known} or an object with the method solve; got {solver!r}")
+    return solver

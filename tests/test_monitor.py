@@ -1,0 +1,140 @@
+"""One monitor for every fit: history, early stopping, convergence, the clock, and Ctrl-C wherever a fit is."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from nearer import OrdinalEmbedding
+from nearer.monitor import Monitor
+from nearer.simulate import comparisons_from_points
+from nearer.solver import Solver
+
+ANSWERS = comparisons_from_points(np.random.default_rng(0).normal(size=(20, 2)), 600, random_state=0)
+
+
+def run(monitor, losses):
+    with monitor:
+        for loss in losses:
+            if not monitor.go_on(loss, loss=loss):
+                break
+    return monitor.result(loss)
+
+
+def test_three_calm_iterations_are_convergence_and_two_are_not():
+    result = run(Monitor(100, tol=0.1), [5.0, 4.0, 3.95, 3.9, 3.0, 2.95, 2.9, 2.85, 1.0])
+    assert (result.n_iter, result.reason, result.converged) == (7, "converged", True)
+    assert run(Monitor(2, tol=0.1), [5.0, 4.0, 3.0, 2.0]).reason == "max_iter"
+
+
+def test_a_gap_within_the_tolerance_is_convergence_at_once():
+    monitor = Monitor(100, tol=0.1)
+    assert monitor.go_on("state", loss=1.0, gap=0.2)
+    assert not monitor.go_on("state", loss=1.0, gap=0.1)
+    assert monitor.result("state").converged
+
+
+def test_a_loss_that_is_not_finite_is_no_convergence():
+    result = run(Monitor(100, tol=np.inf), [1.0, np.nan, 0.5])
+    assert (result.reason, result.converged, result.n_iter) == ("not finite", False, 1)
+
+
+def test_the_way_out_of_a_saddle_is_no_convergence():
+    leaving = [1.0 - 1e-9 * 4.0**k for k in range(15)]
+    settled = [leaving[-1]] * 5
+    assert run(Monitor(100, tol=1e-3), [*leaving, *settled]).n_iter > 15
+    assert run(Monitor(100, tol=1e-3), [1.0, 1.0, 1.0, 1.0, 0.5]).n_iter == 3, "a flat one is"
+
+
+def test_early_stopping_keeps_the_best_and_ends_five_iterations_later():
+    scores = iter([0.5, 0.4, 0.3, 0.35, 0.4, 0.3, 0.5, 0.6, 0.7])
+    monitor = Monitor(100, judge=lambda state: ((score := next(scores),), {"held_out": score}))
+    result = run(monitor, np.arange(9.0))
+    assert result.solution == 2.0
+    assert (result.n_iter, result.converged) == (7, True)
+    assert [record["held_out"] for record in result.history][:3] == [0.5, 0.4, 0.3]
+
+
+def test_the_clock_ends_a_fit_and_its_parts():
+    monitor = Monitor(100, max_seconds=1e-9)
+    assert not monitor.child(10).go_on("state", loss=1.0)
+    assert not monitor.go_on("state", loss=1.0)
+    assert monitor.result("state").reason == "time"
+
+
+def test_a_part_that_ended_does_not_end_the_whole():
+    monitor = Monitor(10, tol=0.1)
+    part = monitor.child(1)
+    assert part.go_on("state", loss=1.0)
+    assert not part.go_on("state", loss=1.0)
+    assert not monitor.stopped
+    again = monitor.restart()
+    assert again.go_on("state", loss=1.0)
+    assert not monitor.history
+
+
+def press_ctrl_c(stage, iteration):
+    """Return a callback that sends SIGINT once, at that point of a fit."""
+    sent = []
+
+    def callback(record):
+        if record["stage"] == stage and record["iteration"] == iteration and not sent:
+            sent.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    return callback
+
+
+@pytest.mark.parametrize(("stage", "iteration"), [("choosing regularization", 3), ("fit", 2)])
+def test_ctrl_c_ends_a_fit_with_the_best_so_far(stage, iteration):
+    model = OrdinalEmbedding(random_state=0, callback=press_ctrl_c(stage, iteration)).fit(ANSWERS)
+    assert model.stop_reason_ == "interrupted"
+    assert not model.converged_
+    assert model.n_iter_ == (2 if stage == "fit" else 0)
+    assert model.score(ANSWERS) > 0.8
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_raises_and_leaves_the_handler_as_it_was():
+    def impatient(record):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        OrdinalEmbedding(random_state=0, callback=impatient).fit(ANSWERS)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_fit_in_a_thread_leaves_signals_alone():
+    models = []
+    thread = threading.Thread(target=lambda: models.append(OrdinalEmbedding(random_state=0).fit(ANSWERS)))
+    thread.start()
+    thread.join()
+    assert models[0].converged_
+
+
+def test_max_seconds_keeps_the_map_so_far():
+    model = OrdinalEmbedding(random_state=0, max_seconds=1e-9).fit(ANSWERS)
+    assert (model.stop_reason_, model.converged_) == ("time", False)
+    assert model.embedding_.shape == (20, 2)
+
+
+def test_a_solver_says_what_it_needs_of_a_problem():
+    class Needy(Solver):
+        needs = ("value_and_gradient", "magic")
+
+    class Problem:
+        def value_and_gradient(self, points):
+            return 0.0, points
+
+    with pytest.raises(TypeError, match=r"Needy needs a problem with .* Problem has no magic"):
+        Needy().solve(Problem(), None, Monitor(1))
+
+
+def test_the_bar_counts_search_and_fit(capsys):
+    OrdinalEmbedding(random_state=0, verbose=True).fit(ANSWERS)
+    shown = capsys.readouterr().err
+    assert "choosing regularization: 100%" in shown
+    assert "30/30" in shown
+    assert "fit: " in shown
