@@ -32,7 +32,9 @@ def flip(fraction: float) -> Noise:
 
 
 def logistic(scale: float = 1.0) -> Noise:
-    """Return noise with probability 1/(1 + exp((far - near)/scale)) of an error; ``scale=1`` is the model of STE.
+    """Return noise with probability 1/(1 + exp((far - near)/scale)) of an error.
+
+    With ``scale=1`` the answers follow the model of STE.
 
     Examples
     --------
@@ -143,7 +145,7 @@ def all_triplets(X: ArrayLike) -> Comparisons:
 
 
 def comparisons_from_labels(
-    y: ArrayLike, n: int, random_state: RandomState = None, *, drawing: str = "instances"
+    y: ArrayLike, n: int, random_state: RandomState = None, *, sampling: str = "instances"
 ) -> Comparisons:
     """Draw `n` triplets (a, b, c) such that a and b have the same label and c another.
 
@@ -153,7 +155,7 @@ def comparisons_from_labels(
     n : int
         Number of triplets; a triplet may occur more than once.
     random_state : int, Generator, RandomState or None
-    drawing : {"instances", "classes"}
+    sampling : {"instances", "classes"}
         Whether all objects, or all labels, are equally likely for a, and for c among the other labels. With
         "classes" a small class is drawn as often as a large one. A label of a single object is never that of a,
         with a warning; it may be that of c.
@@ -166,8 +168,8 @@ def comparisons_from_labels(
     labels = np.asarray(y)
     if labels.ndim != 1 or n < 0:
         raise ValueError(f"y must be one label per object and n at least 0; got shape {labels.shape} and n={n}")
-    if drawing not in ("instances", "classes"):
-        raise ValueError(f"drawing must be 'instances' or 'classes'; got {drawing!r}")
+    if sampling not in ("instances", "classes"):
+        raise ValueError(f"sampling must be 'instances' or 'classes'; got {sampling!r}")
     random = as_generator(random_state)
     classes, label, size = np.unique(labels, return_inverse=True, return_counts=True)
     if len(classes) < 2:
@@ -183,7 +185,7 @@ def comparisons_from_labels(
         )
     members = np.argsort(label, kind="stable")  # the objects, class by class
     start = np.cumsum(size) - size
-    if drawing == "instances":
+    if sampling == "instances":
         a = random.choice(np.flatnonzero(size[label] > 1), n)
         own = label[a]
         c = random.integers(len(labels) - size[own])

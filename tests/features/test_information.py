@@ -149,7 +149,7 @@ def test_a_large_table_takes_no_time():
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "best", None])
 def test_what_k_cannot_be(k):
-    with pytest.raises(ValueError, match=f"k must be a whole number > 0 or 'all'; got {k!r}"):
+    with pytest.raises(ValueError, match=f"k must be a positive integer or 'all'; got {k!r}"):
         InformationGain(k).fit(*words(0))
 
 

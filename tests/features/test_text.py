@@ -146,8 +146,8 @@ def test_says_what_is_wrong_with_texts(texts, message):
 def test_says_what_else_is_wrong():
     texts, y = letters()
     for parameters, message in [
-        ({"max_features": 0}, "max_features must be a whole number > 0; got 0"),
-        ({"min_df": 0.5}, "min_df must be a whole number > 0; got 0.5"),
+        ({"max_features": 0}, "max_features must be a positive integer; got 0"),
+        ({"min_df": 0.5}, "min_df must be a positive integer; got 0.5"),
         ({"stop_words": "german"}, "stop_words must be 'english', a list of str or None; got 'german'"),
         ({"stop_words": [3]}, r"stop_words must be 'english', a list of str or None; got \[3\]"),
     ]:

@@ -18,23 +18,16 @@ from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
 
+
+def _picked(short: str, long: str) -> list[tuple[str, ...]]:
+    """Return the headers of three objects and the picked one, or of the two others and the picked one."""
+    rows = [("first", "second", "third", short), ("object1", "object2", "object3", long), ("a", "b", "c", short)]
+    return rows + [(*row[:2], row[3]) for row in rows]
+
+
 LAYOUTS: dict[str, list[tuple[str, ...]]] = {
-    "odd one out": [
-        ("first", "second", "third", "odd"),
-        ("object1", "object2", "object3", "odd_one_out"),
-        ("a", "b", "c", "odd"),
-        ("first", "second", "odd"),
-        ("object1", "object2", "odd_one_out"),
-        ("a", "b", "odd"),
-    ],
-    "most central": [
-        ("first", "second", "third", "central"),
-        ("object1", "object2", "object3", "most_central"),
-        ("a", "b", "c", "central"),
-        ("first", "second", "central"),
-        ("object1", "object2", "most_central"),
-        ("a", "b", "central"),
-    ],
+    "odd one out": _picked("odd", "odd_one_out"),
+    "most central": _picked("central", "most_central"),
     "ranking": [("anchor", "ranking"), ("anchor", "rank1", "rank2")],
     "quadruplets": [("i", "j", "l", "k")],
     "triplets": [
@@ -110,15 +103,8 @@ def fields_of_columns(
 ) -> tuple[dict[str, Any], NDArray[np.intp]]:
     """Return the arguments of `Comparisons`, and the line of the table that each row comes from.
 
-    Parameters
-    ----------
-    layout : Layout
-    columns : mapping of header to cells
-    names : sequence of str, optional
-        The names of the objects in order, if known. By default, cells that are all numbers are numbers of
-        objects; otherwise the sorted distinct cells are the names.
-    drop : bool
-        Accept cells that name no object, as a number that no object has.
+    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are the
+    names. With `drop`, cells that name no object are accepted, as a number that no object has.
 
     Examples
     --------

@@ -6,7 +6,7 @@ Ma et al. 2018 (SVRG-SBB). The regularisation can be selected by leave-one-out e
 regression has in closed form.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.comparisons.rows import blocks
 from nearer.models import SavedModel
-from nearer.parameters import check, is_number, unchanged_on_failure
+from nearer.parameters import AUTO, NONE, POSITIVE, check_parameters, either, one_of, unchanged_on_failure
 
-KERNELS = ("rbf", "linear")
 LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
 BLOCK = 1 << 21  # entries of the kernel between new and known objects that are held at once
 
@@ -89,6 +88,11 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     _learned_arrays = ("X_fit_", "dual_coef_", "feature_mean_", "intercept_", "feature_names_in_")
     _learned_values = ("alpha_", "gamma_", "n_features_in_")
+    _constraints: ClassVar = {
+        "kernel": one_of("rbf", "linear"),
+        "alpha": either(POSITIVE, AUTO),
+        "gamma": either(NONE, POSITIVE),
+    }
 
     def __init__(self, kernel: str = "rbf", *, alpha: float | str = 0.1, gamma: float | None = None) -> None:
         self.kernel = kernel
@@ -111,7 +115,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
             X, points = _training_data(X, y)
@@ -175,16 +179,9 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         spread = 2.0 * self.X_fit_.var(axis=0, ddof=1).sum()  # the mean squared distance between two rows
         return 1.0 / float(spread) if spread > 0 else 1.0
 
-    def _check_parameters(self) -> None:
-        check(self, "kernel", isinstance(self.kernel, str) and self.kernel in KERNELS, "'rbf' or 'linear'")
-        alpha, gamma = self.alpha, self.gamma
-        good = alpha == "auto" if isinstance(alpha, str) else is_number(alpha) and alpha > 0
-        check(self, "alpha", good, "a number > 0 or 'auto'")
-        check(self, "gamma", gamma is None or (is_number(gamma) and gamma > 0), "None or a number > 0")
-
     def _loaded(self) -> None:
         """Raise a ValueError if the attributes that were read do not fit together."""
-        self._check_parameters()
+        check_parameters(self)
         n, d = self.X_fit_.shape
         means, weights, intercept = self.feature_mean_.shape, self.dual_coef_.shape, self.intercept_.shape
         if means != (d,) or self.n_features_in_ != d or weights != (n, *intercept):

@@ -5,7 +5,7 @@ presence). Mutual information is symmetric, so it equals H(presence) − H(prese
 which a feature never occurs adds nothing: all sums run over non-zero counts, which for words are few.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
+from nearer.parameters import COUNT, check_parameters, either, one_of, unchanged_on_failure
 
 DECIMALS = 12  # of the bits, so that columns of equal counts are equal
 
@@ -66,6 +66,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
 
     _learned_arrays = ("scores_", "order_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
+    _constraints: ClassVar = {"k": either(COUNT, one_of("all"))}
 
     def __init__(self, k: int | str = 1000) -> None:
         self.k = k
@@ -84,7 +85,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
             X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"))
             check_classification_targets(y)
@@ -179,13 +180,9 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         mask[self.order_ if isinstance(self.k, str) else self.order_[: self.k]] = True
         return mask
 
-    def _check_parameters(self) -> None:
-        good = self.k == "all" if isinstance(self.k, str) else is_count(self.k)
-        check(self, "k", good, "a whole number > 0 or 'all'")
-
     def _loaded(self) -> None:
         """Raise a ValueError if the attributes that were read do not fit together."""
-        self._check_parameters()
+        check_parameters(self)
         n = self.n_features_in_
         if self.scores_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
             raise ValueError(f"scores of shape {self.scores_.shape} and an order do not fit {n} columns")

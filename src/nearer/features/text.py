@@ -5,7 +5,7 @@ informative about the class, tf-idf weights. The steps are scikit-learn's CountV
 scikit-learn's TfidfTransformer; one transformer learns a list of terms and weights, which a model file can hold.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,9 +17,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nearer.features.information import InformationGain
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
+from nearer.parameters import COUNT, Constraint, check_parameters, unchanged_on_failure
 
 TERM = r"(?u)\b\w\w+\b"  # words of two or more letters or digits, scikit-learn's pattern
+
+
+def _is_stop_words(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(word, str) for word in value)
+    return value is None or (isinstance(value, str) and value == "english")
+
+
+STOP_WORDS = Constraint(_is_stop_words, "'english', a list of str or None")
 
 
 class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
@@ -69,6 +78,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
 
     _learned_arrays = ("terms_", "idf_", "scores_")
     _learned_values = ("column_",)
+    _constraints: ClassVar = {"max_features": COUNT, "min_df": COUNT, "stop_words": STOP_WORDS}
 
     def __init__(
         self,
@@ -111,7 +121,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         -------
         csr_array of shape (n_texts, n_terms)
         """
-        self._check_parameters()
+        check_parameters(self)
         texts = as_texts(X)
         with unchanged_on_failure(self):
             counter = CountVectorizer(
@@ -171,17 +181,9 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         counts.data *= self.idf_[counts.indices]
         return csr_array(normalize(counts, copy=False))
 
-    def _check_parameters(self) -> None:
-        check(self, "max_features", is_count(self.max_features), "a whole number > 0")
-        check(self, "min_df", is_count(self.min_df), "a whole number > 0")
-        words = self.stop_words
-        listed = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        good = words is None or listed or (isinstance(words, str) and words == "english")
-        check(self, "stop_words", good, "'english', a list of str or None")
-
     def _loaded(self) -> None:
         """Raise a ValueError if the attributes that were read do not fit together."""
-        self._check_parameters()
+        check_parameters(self)
         n = len(self.terms_)
         if self.terms_.dtype.kind != "U" or self.terms_.shape != (n,) or len(set(self.terms_.tolist())) != n:
             raise ValueError("the terms are not a list of different words")

@@ -22,8 +22,8 @@ class SOE(Loss):
     Examples
     --------
     >>> from nearer.losses import SOE
-    >>> float(SOE().value(near=4.0, far=4.0))
-    1.0
+    >>> float(SOE().value(near=4.0, far=4.0)), float(SOE().value(near=4.0, far=9.0))
+    (1.0, 0.0)
     """
 
     kernel_form = False

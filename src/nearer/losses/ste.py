@@ -19,8 +19,7 @@ class STE(Loss):
     0.5
     """
 
-    convex = True
-    logistic = True
+    convex = logistic = True
 
     def value(self, near: Any, far: Any) -> Any:
         """Return the negative logarithm of the probability, without overflow."""

@@ -40,15 +40,8 @@ def draw(
     points : array of shape (n, dims)
         The learned points. One dimension is drawn on a line; of three and more the first two principal axes
         are drawn, and the picture says so.
-    names : sequence of str, optional
-        One per object; by default its number.
-    groups : sequence of str, optional
-        One per object: colours, and a legend.
-    title : str, optional
-        Title above the map.
-    reference : array of shape (n, dims), optional
-        True positions. The map is aligned to it, and it is drawn as faint rings with a thin line from each ring to
-        the learned point.
+    names, groups, title, reference
+        As in `write_map`; a thin line connects each learned point with its reference.
 
     Returns
     -------

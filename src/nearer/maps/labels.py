@@ -24,20 +24,8 @@ def place_labels(
 ) -> list[Array | None]:
     """Return the lower left corner of each label, None for labels that are left out.
 
-    Parameters
-    ----------
-    points : array of shape (n, 2)
-        The points.
-    sizes : array of shape (n, 2)
-        Width and height of each label.
-    page : (width, height)
-        Labels stay on the page if possible.
-    avoid : array of shape (m, 2), optional
-        Further marks, better not covered.
-    gap : float
-        Distance from a point to its label.
-    keep_all : bool
-        Whether a label that fits nowhere is placed at the smallest overlap; otherwise it is left out.
+    Labels of these `sizes` stay on the `page` if possible, at a distance of `gap` from their points, and should not
+    cover the points in `avoid`. With `keep_all` a label that fits nowhere is placed at the smallest overlap.
     """
     n = len(points)
     corners: list[Array | None] = [None] * n
