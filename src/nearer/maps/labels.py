@@ -24,8 +24,8 @@ def place_labels(
 ) -> list[Array | None]:
     """Return the lower left corner of each label, None for labels that are left out.
 
-    Labels of these `sizes` stay on the `page` if possible, at a distance of `gap` from their points, and should not
-    cover the points in `avoid`. With `keep_all` a label that fits nowhere is placed at the smallest overlap.
+    Labels of these `sizes` stay on the `page` if possible, at a distance of `gap` from their points, and should
+    not cover the points in `avoid`. With `keep_all` a label that fits nowhere is placed at the smallest overlap.
     """
     n = len(points)
     corners: list[Array | None] = [None] * n
