@@ -236,6 +236,11 @@ class OrdinalEmbedding(EmbeddingPredictor, SavedModel, BaseEstimator):
             )
         return self
 
+    def _check_parameters(self) -> None:
+        """Check what needs no data, for the command line, before a large file is read."""
+        as_loss(self.loss, 2)
+        as_solver(self.solver)
+
     def _start(
         self, train: Comparisons, loss: Any, ridge: Any, held_out: Any, random: np.random.Generator
     ) -> tuple[float, np.ndarray]:

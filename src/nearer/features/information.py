@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from nearer.features.validation import validate_table
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
 
@@ -90,7 +91,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_failure(self):
-            X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"))
+            X, y = validate_table(self, X, y, accept_sparse=("csr", "csc"))
             check_classification_targets(y)
             if self.k != "all" and int(self.k) > X.shape[1]:
                 raise ValueError(
@@ -114,7 +115,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
             Sparse where X is, with indices sorted in each row (CSR) or column (CSC).
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), reset=False)
+        X = validate_table(self, X, dtype=None, accept_sparse=("csr", "csc"), reset=False)
         chosen = X[:, self.get_support(indices=True)]
         if issparse(chosen):
             chosen.sort_indices()

@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nearer.features.information import InformationGain
+from nearer.formats import FeatureTable
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
 
@@ -47,7 +48,8 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
     scores_ : array of shape (n_terms,), or None
         Bits that each term tells about the class (:class:`nearer.InformationGain`); None without classes.
     column_ : str or None
-        The name of the Series of texts, where it had one. The command line reads this column of a table.
+        The name of the Series of texts, or the column of the FeatureTable; None if they had no name. The command
+        line reads this column of a table.
 
     See Also
     --------
@@ -88,7 +90,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
 
         Parameters
         ----------
-        X : list, array or Series of str
+        X : list, array or Series of str, or FeatureTable
             The texts.
         y : array of shape (n_texts,), optional
             The class of each: then the terms are those that tell most about it. By default they are those that are
@@ -126,8 +128,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
             self.scores_ = None if scores is None else scores[chosen]
             counts = counts[:, chosen]
             self.weights_ = TfidfTransformer().fit(counts).idf_
-            name = getattr(X, "name", None)
-            self.column_ = name if isinstance(name, str) else None
+            self.column_ = _column_name(X)
             return self._weighted(counts)
 
     def transform(self, X: Any) -> csr_array:
@@ -213,6 +214,7 @@ def as_texts(X: Any) -> list[str]:
     Traceback (most recent call last):
     ValueError: row 1 is None, of type NoneType, where a text is wanted
     """
+    X = X.X if isinstance(X, FeatureTable) else X
     shape = getattr(X, "shape", None)
     if isinstance(X, str) or not (isinstance(X, list | tuple) if shape is None else len(shape) == 1):
         what = f"a {type(X).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
@@ -226,6 +228,12 @@ def as_texts(X: Any) -> list[str]:
     if not texts:
         raise ValueError("there are no texts: at least one is wanted")
     return texts
+
+
+def _column_name(X: Any) -> str | None:
+    """Return the name of the column that texts come from, if they are a named Series or a FeatureTable."""
+    name = X.columns[0] if isinstance(X, FeatureTable) and X.columns else getattr(X, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def _in_order(counts: csr_array, y: Any) -> tuple[np.ndarray, np.ndarray | None]:

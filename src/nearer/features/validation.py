@@ -1,12 +1,32 @@
 """A table of finite float64 from the features that a learner was given, dense or sparse."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
+from nearer.formats import FeatureTable
+
 SMALLEST = 1e-60  # four features of that size are still a number
+
+
+def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options: Any) -> Any:
+    """Call scikit-learn's ``validate_data``; columns of a FeatureTable are feature names, as a DataFrame's are."""
+    if not isinstance(X, FeatureTable):
+        return validate_data(model, X, *args, reset=reset, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are compared below
+        checked = validate_data(model, X.X, *args, reset=reset, **options)
+    if X.columns is not None and reset:
+        model.feature_names_in_ = np.array(X.columns, dtype=object)
+    elif X.columns is not None and list(getattr(model, "feature_names_in_", X.columns)) != list(X.columns):
+        raise ValueError(
+            f"the columns of {X.path} are not those that the model was fitted with, or not in their order: "
+            "read them with read_features(path, columns=model.feature_names_in_)"
+        )
+    return checked
 
 
 def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False, fewest: int = 2) -> Any:
@@ -16,7 +36,7 @@ def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool =
     ----------
     model : estimator
         Whose features these are.
-    X : array, sparse matrix or DataFrame of shape (n, d)
+    X : array, sparse matrix, DataFrame or FeatureTable of shape (n, d)
         What was given.
     sparse : bool, default=False
         Whether it may be sparse.
@@ -25,7 +45,7 @@ def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool =
     fewest : int, default=2
         Rows that it takes to learn them.
     """
-    checked = validate_data(
+    checked = validate_table(
         model,
         X,
         accept_sparse="csr" if sparse else False,
