@@ -54,7 +54,7 @@ def test_text_of_every_dialect(file, name, text):
     table = read_features(file(text, name), labels="kind")
     assert np.array_equal(table.X, X)
     assert (table.columns, table.names, table.labels.tolist()) == (("heel", "sole"), NAMES, LABELS)
-    assert (len(table), table.n_features, table.others) == (3, 2, ())
+    assert (table.shape, table.others) == ((3, 2), ())
 
 
 def test_parquet(tmp_path):
@@ -130,7 +130,7 @@ def test_labels_that_are_numbers_and_names_that_are(file, tmp_path):
 
 
 def test_a_table_longer_than_a_chunk_is_put_together_and_knows_its_lines(file, monkeypatch):
-    monkeypatch.setattr(features, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(features, "FEATURE_ROWS", 2)
     text = "name,x,y\n" + "".join(f"o{row},{row},c{row % 2}\n" for row in range(7))
     table = read_features(file(text), labels="y")
     assert table.X.ravel().tolist() == list(range(7))
@@ -200,8 +200,8 @@ def test_says_what_is_wrong_in_a_typed_file(tmp_path):
         ({"X": X, "y": [1, 2]}, {"labels": "y"}, r"its array 'y' has shape \(2,\); one value for each of the 3"),
         ({"X": X, "y": [1, np.nan, 2]}, {"labels": "y"}, "row 1 has an empty cell in column 'y'"),
         ({"X": X, "names": ["a", "b", "a"]}, {}, "row 2 has the name 'a' in column 'names'"),
-        ({"X": X[0]}, {}, r"X must be a table of numbers, one row an object; got float64 of shape \(2,\)"),
-        ({"X": X.astype(str)}, {}, "X must be a table of numbers, one row an object; got <U"),
+        ({"X": X[0]}, {}, r"X must be a table of numbers, one row per object; got float64 of shape \(2,\)"),
+        ({"X": X.astype(str)}, {}, "X must be a table of numbers, one row per object; got <U"),
         ({"X": np.array([[1.0, np.inf]])}, {}, "row 0 has inf in column 1, where a finite number is wanted"),
         (
             {"data": [1.0, np.nan], "indices": [0, 3], "indptr": [0, 0, 2], "shape": [2, 4]},

@@ -54,7 +54,7 @@ def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letter
         "loss": "ste",
         "solver": "lbfgs",
         "regularization": 0.01,
-        "max_epochs": 80,
+        "max_iter": 80,
         "early_stopping": True,
     }
     wanted |= {"random_state": 4, "n_jobs": 2}
@@ -126,10 +126,10 @@ def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, text, opti
 
 
 def test_epochs_are_the_librarys_unless_given(europe):
-    default = inspect.signature(OrdinalEmbedding).parameters["max_epochs"].default
+    default = inspect.signature(OrdinalEmbedding).parameters["max_iter"].default
     assert load_model(europe.model).max_epochs == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
-    assert f"Passes over the answers at most. [default: ({default} for a map)]" in " ".join(told.split())
+    assert f"Maximum number of passes over the answers. [default: ({default} for a map)]" in " ".join(told.split())
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):
@@ -153,12 +153,12 @@ def test_a_failed_write_leaves_the_old_model(nearer, europe, tmp_path):
 CTRL_C_IN_EPOCH_2 = """
 import signal
 from nearer.cli import interruptible, main
-watched = fitting.Watch.__call__
+watched = interruptible.Watch.__call__
 def interrupted(watch, record):
     if watch.records == 1:
         signal.raise_signal(signal.SIGINT)
     return watched(watch, record)
-fitting.Watch.__call__ = interrupted
+interruptible.Watch.__call__ = interrupted
 main()
 """
 
@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_the_epochs_so_far_and_the_old_model(europe, tmp_path):
     command = [sys.executable, "-c", CTRL_C_IN_EPOCH_2, "fit", str(europe.file), "-o", "m.nearer"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert done.returncode == 130, done.stderr
-    assert done.stderr == "nearer: interrupted; the map after 1 epoch is in m.partial.nearer\n"
+    assert done.stderr == "nearer: interrupted after 1 iteration; the model so far is in m.partial.nearer\n"
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
     assert load_model(tmp_path / "m.partial.nearer").n_iter_ == 1
 

@@ -192,6 +192,7 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
+        _usable(self.loss, 2)
         ridge = self.regularization
         good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and ridge >= 0
         check(self, "regularization", good, "'auto' or a number >= 0")
