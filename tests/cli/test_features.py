@@ -418,29 +418,29 @@ def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
         assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]
 
 
-def test_columns_that_are_no_features_are_ignored(nearer, shoes):
+def test_columns_that_are_no_features_are_ignored(here, shoes, tmp_path):
     options = ["--model", "rca", "--labels", "kind"]
-    with_price = nearer("fit", "shoes.csv", *options, "-o", "a.nearer", cwd=shoes.folder)
-    without = nearer("fit", "shoes.csv", *options, "--ignore", "price", "-o", "b.nearer", cwd=shoes.folder)
+    with_price = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "a.nearer")
+    without = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "price", "-o", tmp_path / "b.nearer")
     assert facts_of(with_price)["features"] == "4"
     assert facts_of(without)["features"] == "3"
-    compared = ["--model", "lego", "--comparisons", "answers.csv", "--ignore", "kind"]
-    done = nearer("fit", "shoes.csv", *compared, "-o", "c.nearer", cwd=shoes.folder)
+    compared = ["--model", "lego", "--comparisons", shoes.answers, "--ignore", "kind"]
+    done = here("fit", shoes.folder / "shoes.csv", *compared, "-o", tmp_path / "c.nearer")
     assert facts_of(done)["features"] == "4"
-    unknown = nearer(
-        "fit", "shoes.csv", *options, "--ignore", "colour", "-o", "d.nearer", cwd=shoes.folder, code=2
-    )
+    unknown = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "colour", "-o", tmp_path / "d", code=2)
     assert "shoes.csv has no column 'colour'" in unknown.stderr
 
 
-def test_parameters_are_checked_before_the_file_is_read(nearer, shoes):
+def test_parameters_are_checked_before_the_file_is_read(here, shoes, tmp_path):
     options = ["--model", "bilinear", "--labels", "kind", "--regularization", "0"]
-    done = nearer("fit", "shoes.csv", *options, "-o", "e.nearer", cwd=shoes.folder, code=2)
+    done = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "e.nearer", code=2)
     assert done.stdout == ""
     assert "regularization must be 'auto' or a number > 0; got 0.0" in done.stderr
 
 
-def test_columns_of_uneven_spread_are_worth_a_word(nearer, shoes):
+def test_columns_of_uneven_spread_are_worth_a_word(here, shoes, tmp_path):
     shoes.table("uneven.csv", kind=shoes.labels, weight=1e6 * np.arange(90))
-    done = nearer("fit", "uneven.csv", "--model", "rca", "--labels", "kind", "-o", "f.nearer", cwd=shoes.folder)
+    done = here(
+        "fit", shoes.folder / "uneven.csv", "--model", "rca", "--labels", "kind", "-o", tmp_path / "f.nearer"
+    )
     assert facts_of(done)["spread"].startswith("columns differ ")

@@ -32,6 +32,11 @@ def test_prints_what_it_knows_and_saves_a_model_of_all_answers(nearer, europe):
     model = load_model(europe.model)
     assert model.embedding_.shape == (67, 2)
     assert "Tromsø" in model.names_
+    # The ridge was searched for once, without the held-out answers, and scaled to all of them.
+    train, _ = europe.answers().split(0.1, random_state=0)
+    chosen = OrdinalEmbedding(random_state=0).fit(train).regularization_
+    assert model.regularization == model.regularization_ == pytest.approx(0.9 * chosen)
+    assert facts["regularization"] == f"{model.regularization:.3g}, chosen on the held-out fit"
     # The saved model is what the library gives for all answers: it was not fitted on the training part.
     again = type(model)(**{**model.get_params(deep=False)}).fit(europe.answers())
     assert (again.embedding_ == model.embedding_).all()

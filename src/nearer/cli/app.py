@@ -71,6 +71,12 @@ def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., Non
     return register
 
 
+def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by their names on the command line."""
+    given = {name: value for name, value in arguments.items() if value is not None and value is not False}
+    return {name.replace("_", "-"): value for name, value in given.items() if value != []}
+
+
 def _handle_errors(function: Callable[..., None]) -> Callable[..., None]:
     """Turn what the library raises about its input into a line on the error stream and an exit code."""
 

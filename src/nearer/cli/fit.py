@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from nearer.cli.app import INTERRUPTED, command
+from nearer.cli.app import INTERRUPTED, command, given_options
 from nearer.cli.console import count, print_facts, print_note, writing
 from nearer.cli.estimators import WITHOUT_LOOPS, describe_model, last_step, make_model, take_settings
 from nearer.cli.interruptible import fit_copy
-from nearer.cli.tasks import Answers, Labelled, TooFewError, read_data
+from nearer.cli.tasks import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
@@ -174,11 +174,7 @@ def fit(
     begun = time.perf_counter()
     out = _default_output(files[0]) if out is None else out
     check_writable(out, files if comparisons is None else [*files, comparisons])
-    options = {
-        name.replace("_", "-"): value
-        for name, value in arguments.items()
-        if name not in NOT_OF_MODELS and value is not None and value is not False and value != []
-    }
+    options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
     for name in {"regularization", "learning-rate"} & set(options):
         options[name] = _number_or_auto(name, options[name])
     estimator = make_model(model, options, seed)
@@ -207,12 +203,10 @@ def _default_output(file: Path) -> Path:
     return out
 
 
-def _fit(
-    model: Any, data: Answers | Labelled, held_out: float, seed: int, quiet: bool, out: Path
-) -> tuple[Any, str]:
+def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
     """Fit a part of the data and evaluate it on the rest, if there is enough; then fit all of it."""
 
-    def fit_on(part: Answers | Labelled, task: str) -> Any:
+    def fit_on(part: Any, task: str) -> Any:
         fitted, interrupted = fit_copy(model, part.fit, task, quiet)
         if interrupted:
             partial = out.with_name(f"{out.stem}.partial{out.suffix}")
@@ -227,11 +221,12 @@ def _fit(
     except TooFewError as error:
         train, test, reason = data, None, f"none: {error}"
     trial = fit_on(train, "fit" if test is None else "trial fit")
-    print_facts(train.evaluate(trial, test))  # type: ignore[arg-type]
+    print_facts(train.evaluate(trial, test))
     if test is None:
         print_facts([("held out", reason), *describe_model(trial, data.table, [])])
         return trial, "fitted on all"
-    chosen = take_settings(model, trial, train.ridge_share(data))  # type: ignore[arg-type]
+    share = len(train.answers) / len(data.answers) if data.table is None else 1.0
+    chosen = take_settings(model, trial, share)
     learned = fit_on(data, "fit on all")
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"

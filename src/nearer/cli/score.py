@@ -1,18 +1,13 @@
 """``nearer score``: how well a model predicts answers, and which answers are about unknown objects."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from nearer.cli.app import command
 from nearer.cli.console import count, percent, print_facts, some
 from nearer.cli.models import FEATURES, MODEL, NAMES, load_with_table, n_objects
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from nearer import Comparisons
 
 
 @command(
@@ -31,7 +26,7 @@ def score(
     reads the column that it was fitted on.
     """
     from nearer import Comparisons, read
-    from nearer.formats.matching import match_rows, number_by_row
+    from nearer.formats.matching import find_objects, match_rows, number_by_row
 
     learned, table = load_with_table(model, features, names)
     asked = read(answers)
@@ -39,11 +34,11 @@ def score(
         owner, owner_names = "the model", learned.names_
         if asked.names is not None and owner_names is None:
             raise ValueError(f"{answers} names its objects and {model} numbers them: they cannot be matched")
-        known = _known_objects(asked, owner_names, n_objects(learned))
+        places = find_objects(asked, owner_names, n_objects(learned))
     else:
         owner, owner_names = "the features", table.names
         asked, places = match_rows(asked, table, answers)
-        known = places >= 0
+    known = places >= 0
     # Rows, not whole answers: only some rows of an answer may be about unknown objects.
     kept = known[asked.rows].all(axis=1)
     weights = None if asked.weights is None else asked.weights[kept]
@@ -69,13 +64,3 @@ def score(
     if asked.names is None and owner_names is not None:
         facts.append(("matched", "by number: the answers have no names"))
     print_facts(facts)
-
-
-def _known_objects(answers: "Comparisons", names: tuple[str, ...] | None, n: int) -> "np.ndarray":
-    """Return for each object of the answers whether a model with these names, or this many objects, knows it."""
-    import numpy as np
-
-    if answers.names is None:
-        return np.arange(answers.n_objects) < n
-    known = set(names or ())
-    return np.array([name in known for name in answers.names])

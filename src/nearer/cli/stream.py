@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli.app import command
+from nearer.cli.app import command, given_options
 from nearer.cli.console import count, percent, print_facts, print_note, writing
 from nearer.cli.streaming import AnswerStream, InputLines
 from nearer.files import check_writable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nearer import OnlineKernel
 
 WHERE = "standard input"
+OF_KERNELS = ("loss", "step", "margin", "aggressiveness", "passes", "shrinkage", "objects", "seed")
 STEPS = ("passive-aggressive", "1/t", "1/sqrt(t)")
 
 
@@ -96,18 +97,9 @@ def stream(
     The kernel is saved at the end of the input, at a bad line (exit code 2), at Ctrl-C (130) and on termination
     (143). Use the model file with nearer score, neighbors and map.
     """
+    arguments = locals()
     check_writable(out)
-    options = {
-        "loss": loss,
-        "step": step,
-        "margin": margin,
-        "aggressiveness": aggressiveness,
-        "passes": passes,
-        "shrinkage": shrinkage,
-        "objects": objects,
-        "seed": seed,
-    }
-    options = {name: value for name, value in options.items() if value is not None}
+    options = given_options({name: arguments[name] for name in OF_KERNELS})
     answers = AnswerStream((_load_kernel if resume else _new_kernel)(out, options))
     before = getattr(answers.model, "n_seen_", 0)
     if sys.stdin is not None and sys.stdin.isatty():

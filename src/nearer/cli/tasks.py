@@ -59,10 +59,6 @@ class Answers:
         train, test = self.answers.split(share, random_state=seed)
         return replace(self, answers=train), replace(self, answers=test)
 
-    def ridge_share(self, whole: Self) -> float:
-        """Return what a ridge that was chosen on this part is worth on the whole."""
-        return len(self.answers) / len(whole.answers) if self.table is None else 1.0
-
     def fit(self, model: Any) -> None:
         """Fit a model."""
         if self.table is None:
@@ -135,10 +131,6 @@ class Labelled:
         held_out = np.zeros(len(order), dtype=bool)
         held_out[order] = place < np.repeat(n_held_out, sizes)
         return type(self)(self.table[~held_out]), type(self)(self.table[held_out])
-
-    def ridge_share(self, whole: Self) -> float:
-        """Return what a ridge that was chosen on this part is worth on the whole."""
-        return 1.0
 
     def fit(self, model: Any) -> None:
         """Fit a model."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearer.comparisons.layouts import parse_cells
 from nearer.formats import arrays, delimited, jsonl, parquet
-from nearer.formats.tables import Table, add_names, check_columns, filled_cells, is_empty
+from nearer.formats.tables import Table, add_names, check_columns, filled_cells, parse_numbers, parse_texts
 
 NAMES = "name"  # the column of names by default
 FEATURE_ROWS, TEXT_ROWS = 10_000, 1000  # rows of text in memory beside the result
@@ -153,11 +153,15 @@ def read_features(
         check_columns(path, list(ignored), headers)
         features = [header for header in headers if header not in excluded]
         if headers == [str(number) for number in range(len(headers))]:
-            return _numbers(table, features), None, ()
+            return parse_numbers(table, features), None, ()
         if columns is not None:
             check_columns(path, columns, headers)
         chosen = features if columns is None else list(columns)
-        return _numbers(table, chosen), tuple(chosen), tuple(each for each in features if each not in set(chosen))
+        return (
+            parse_numbers(table, chosen),
+            tuple(chosen),
+            tuple(each for each in features if each not in set(chosen)),
+        )
 
     tables = TABLES[path.suffix.lower()](path, FEATURE_ROWS)
     return _read(path, tables, select, labels, names, (*(columns or ()), *ignored))
@@ -203,7 +207,7 @@ def read_texts(
 
     def select(table: Table, beside: list[str]) -> Selected:
         check_columns(path, [column], list(table.columns))
-        return _texts(table, column), (column,), ()
+        return parse_texts(table, column), (column,), ()
 
     with _long_cells():
         return _read(path, TABLES[path.suffix.lower()](path, TEXT_ROWS), select, labels, names, (column,))
@@ -253,50 +257,6 @@ def _read(
         names=None if names is None else tuple(found_names),
         others=others,
     )
-
-
-def _numbers(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
-    if not columns:
-        raise ValueError(f"{table.path} has no column of features: it has {', '.join(map(repr, table.columns))}")
-    features = np.empty((len(table), len(columns)))
-    for place, column in enumerate(columns):
-        cells = table.columns[column]
-        try:
-            if isinstance(cells, np.ndarray) and cells.dtype.kind not in "biufU":
-                raise TypeError(f"{cells.dtype} is not a type of numbers")
-            features[:, place] = cells
-        except (ValueError, TypeError):
-            raise _bad_cell(table, column) from None
-        if not np.isfinite(features[:, place]).all():
-            raise _bad_cell(table, column)
-    return features
-
-
-def _bad_cell(table: Table, column: str) -> ValueError:
-    """Return the error that names the first cell of a column that is not a finite number."""
-    row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
-    content = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
-    return table.error(
-        row,
-        f"has {content} in column {column!r}, where a finite number is wanted; "
-        "name the column as the one of labels or of names, or as one to ignore",
-    )
-
-
-def _is_finite(cell: Any) -> bool:
-    try:
-        return not isinstance(cell, np.datetime64 | np.timedelta64) and bool(np.isfinite(float(cell)))
-    except (ValueError, TypeError):
-        return False
-
-
-def _texts(table: Table, column: str) -> NDArray[Any]:
-    texts = list(table.columns[column])
-    for row, cell in enumerate(texts):
-        if not isinstance(cell, str):
-            content = "no text" if cell is None else f"{str(cell)[:40]} and no text"
-            raise table.error(row, f"has {content} in column {column!r}")
-    return np.array([str(text) for text in texts], dtype=object)  # not numpy's own strings
 
 
 @contextmanager

@@ -48,12 +48,18 @@ def match_rows(answers: Comparisons, table: FeatureTable, source: Path) -> tuple
             weights=answers.weights,
             answers=answers.answers,
         )
-    if answers.names is None:
-        return answers, np.where(np.arange(answers.n_objects) < len(table), np.arange(answers.n_objects), -1)
-    if names is None:
+    if answers.names is not None and names is None:
         raise ValueError(f"{source} names its objects and {table.path} has no names: they cannot be matched")
-    place = {name: row for row, name in enumerate(names)}
-    return answers, np.array([place.get(name, -1) for name in answers.names], dtype=np.intp)
+    return answers, find_objects(answers, names, len(table))
+
+
+def find_objects(answers: Comparisons, names: Sequence[str] | None, n: int) -> NDArray[np.intp]:
+    """Return the number of each object of answers among n objects with these names; -1 for an unknown one."""
+    if answers.names is None:
+        numbers = np.arange(answers.n_objects)
+        return np.where(numbers < n, numbers, -1)
+    place = {name: number for number, name in enumerate(names or ())}
+    return np.array([place.get(name, -1) for name in answers.names], dtype=np.intp)
 
 
 def number_by_row(answers: Comparisons, rows: NDArray[np.intp], n_rows: int) -> Comparisons:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import (
@@ -169,6 +170,52 @@ def add_names(names: dict[str, None], table: Table, column: str) -> None:
         if name in names:
             raise table.error(row, f"has the name {name!r} in column {column!r}, as a row before it has")
         names[name] = None
+
+
+def parse_numbers(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
+    """Return columns as an array; a cell that is not a finite number is an error."""
+    if not columns:
+        raise ValueError(f"{table.path} has no column of features: it has {', '.join(map(repr, table.columns))}")
+    features = np.empty((len(table), len(columns)))
+    for place, column in enumerate(columns):
+        cells = table.columns[column]
+        try:
+            if isinstance(cells, np.ndarray) and cells.dtype.kind not in "biufU":
+                raise TypeError(f"{cells.dtype} is not a type of numbers")
+            features[:, place] = cells
+        except (ValueError, TypeError):
+            raise _bad_cell(table, column) from None
+        if not np.isfinite(features[:, place]).all():
+            raise _bad_cell(table, column)
+    return features
+
+
+def _bad_cell(table: Table, column: str) -> ValueError:
+    """Return the error that names the first cell of a column that is not a finite number."""
+    row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
+    content = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
+    return table.error(
+        row,
+        f"has {content} in column {column!r}, where a finite number is wanted; "
+        "name the column as the one of labels or of names, or as one to ignore",
+    )
+
+
+def _is_finite(cell: Any) -> bool:
+    try:
+        return not isinstance(cell, np.datetime64 | np.timedelta64) and bool(np.isfinite(float(cell)))
+    except (ValueError, TypeError):
+        return False
+
+
+def parse_texts(table: Table, column: str) -> NDArray[Any]:
+    """Return a column as an array of str objects; a cell that is not text is an error."""
+    texts = list(table.columns[column])
+    for row, cell in enumerate(texts):
+        if not isinstance(cell, str):
+            content = "no text" if cell is None else f"{str(cell)[:40]} and no text"
+            raise table.error(row, f"has {content} in column {column!r}")
+    return np.array([str(text) for text in texts], dtype=object)  # not numpy's own strings
 
 
 def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
