@@ -49,13 +49,13 @@ def n_objects(model: Any) -> int:
 def points_of(model: Any) -> "np.ndarray":
     """The objects as points: those of a map, or a kernel's in all its dimensions, the widest first.
 
-    A map of them shows the first two, ``model.embedding(2)``, and says how much of the kernel that is.
+    A map of them shows the first two, ``model.embed(2)``, and says how much of the kernel that is.
     """
     import numpy as np
 
     if hasattr(model, "embedding_"):
         return np.asarray(model.embedding_)
-    points = np.asarray(model.embedding(n_objects(model)))
+    points = np.asarray(model.embed(n_objects(model)))
     width = np.linalg.norm(points, axis=0)
     n_wide = int((width > ALL_BUT_FLAT * width[0]).sum())
     return points[:, : max(2, n_wide)]

@@ -48,7 +48,7 @@ def _of_model(model: Any, name: str, k: int) -> None:
     names = names_of(model)
     here = object_called(model, name)
     most = n_objects(model) - 1
-    found, distances = model.neighbors([here], min(k, most)) if most else ([[]], [[]])
+    distances, found = model.neighbors([here], min(k, most)) if most else ([[]], [[]])
     print(f"nearest to {names[here]}")
     _list([names[number] for number in found[0]], distances[0])
 
