@@ -39,5 +39,5 @@ print(f"agreement with the rings: {adjusted_rand_score(rings, groups):.2f} of 1"
 # The map of the kernel, in the colours of the groups found.
 
 figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
-axes.scatter(*model.embedding(2).T, c=groups, cmap="coolwarm", s=20)
+axes.scatter(*model.embed(2).T, c=groups, cmap="coolwarm", s=20)
 axes.set(aspect="equal", xticks=[], yticks=[])

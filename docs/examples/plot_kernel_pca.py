@@ -36,7 +36,7 @@ print(
 print(f"{model.n_updates_:,} steps, of which {model.n_projections_:,} needed an eigenproblem")
 
 # %%
-# A kernel is a table of inner products, so anything that takes one goes on from here. ``model.embedding(2)``
+# A kernel is a table of inner products, so anything that takes one goes on from here. ``model.embed(2)``
 # draws the same map.
 
 places = KernelPCA(n_components=2, kernel="precomputed").fit_transform(model.kernel_)

@@ -92,7 +92,7 @@ def test_score_neighbors_and_map_know_every_kind_of_model(here, models, europe, 
     scored = here("score", model, europe.file).stdout
     assert f"satisfied       {100 * learned.score(read(europe.file)):.1f} % of 3,000 rows" in scored
     lines = here("neighbors", model, "Vienna", "-k", 4).stdout.splitlines()
-    numbers, distances = learned.neighbors(["Vienna"], 4)
+    distances, numbers = learned.neighbors(["Vienna"], 4)
     wanted = [
         f"{rank}  {learned.names_[number]}  {distance:.4g}"
         for rank, number, distance in zip("1234", numbers[0], distances[0], strict=True)

@@ -65,7 +65,7 @@ def points_of(model: Any) -> "np.ndarray":
 
     if hasattr(model, "embedding_"):
         return np.asarray(model.embedding_)
-    points = np.asarray(model.embedding(len(model.kernel_)))
+    points = np.asarray(model.embed(len(model.kernel_)))
     widths = np.linalg.norm(points, axis=0)
     return points[:, : max(2, int((widths > FLAT * widths[0]).sum()))]
 

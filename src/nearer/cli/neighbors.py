@@ -40,7 +40,7 @@ def neighbors(
     if n == 1:
         numbers, values = [], []
     elif table is None:
-        found, distances = learned.neighbors([place], min(k, n - 1))
+        distances, found = learned.neighbors([place], min(k, n - 1))
         numbers, values = found[0].tolist(), distances[0].tolist()
     else:
         heading = "nearest to {}, by distance" if hasattr(learned, "distance") else "most like {}, by similarity"
