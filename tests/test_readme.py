@@ -59,7 +59,7 @@ def test_make_targets_exist(page):
         assert set(re.findall(r"^(?:\$ )?make ([a-z]+)", source, re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_to_files_of_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target and not target.startswith("gallery/"):  # made when the pages are built
