@@ -333,7 +333,7 @@ def test_jsonl_of_others(file):
     ],
 )
 def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, names, rows):
-    made = jsonl.answer(line).comparisons
+    made = jsonl.parse_answer(line).comparisons
     assert (made.names, made.rows.tolist(), made.n_answers) == (names, rows, 1)
     whole = read(file(json.dumps(line), "answers.jsonl"))
     assert (whole.names, whole.rows.tolist()) == (names, rows)
@@ -341,14 +341,14 @@ def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, name
 
 def test_a_line_of_jsonl_knows_what_came_before():
     line = {"anchor": "3", "near": "1", "far": "2", "weight": "0.5", "answer": "p"}
-    made, answer_id = jsonl.answer(line, named=True)
+    made, answer_id = jsonl.parse_answer(line, named=True)
     assert (made.names, made.weights.tolist(), answer_id) == (("1", "2", "3"), [0.5], "p")
-    assert jsonl.answer([3, 1, 2], named=True).comparisons.names is None
-    assert jsonl.answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
+    assert jsonl.parse_answer([3, 1, 2], named=True).comparisons.names is None
+    assert jsonl.parse_answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
     with pytest.raises(ValueError, match="names object 3, but there are only 3 objects"):
-        jsonl.answer([3, 1, 2], n_objects=3)
+        jsonl.parse_answer([3, 1, 2], n_objects=3)
     with pytest.raises(ValueError, match="has weight 'heavy'"):
-        jsonl.answer({**line, "weight": "heavy"})
+        jsonl.parse_answer({**line, "weight": "heavy"})
 
 
 def test_parquet_of_others(tmp_path):

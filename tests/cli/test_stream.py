@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OnlineKernel, load_model, write
-from nearer.cli.streaming import Learning
+from nearer.cli.streaming import AnswerStream
 from nearer.simulate import comparisons_from_points
 
 CITIES = ["Rome", "Oslo", "Bern", "Cork", "Gent", "Kyiv", "Nice", "Riga", "Turin", "Vienna"]
@@ -80,17 +80,17 @@ def test_accuracy_is_of_the_kernel_before_the_answer(stream):
 
 
 def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
-    learning = Learning(OnlineKernel())
-    assert learning.take(["Rome", "Nice", "Oslo"])
-    assert learning.take(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
-    assert learning.accuracy() == 0.0
-    assert learning.take({"anchor": "Rome", "near": "Nice", "far": "Oslo", "weight": 2, "answer": 7})
-    assert learning.accuracy() == 0.5
+    stream = AnswerStream(OnlineKernel())
+    assert stream.learn(["Rome", "Nice", "Oslo"])
+    assert stream.learn(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
+    assert stream.accuracy == 0.0
+    assert stream.learn({"anchor": "Rome", "near": "Nice", "far": "Oslo", "weight": 2, "answer": 7})
+    assert stream.accuracy == 0.5
     # The same answer goes on: learned, not counted.
-    assert not learning.take({"anchor": "Nice", "near": "Rome", "far": "Oslo", "answer": 7})
-    assert (learning.n_answers, learning.accuracy(), learning.model.n_seen_) == (3, 0.5, 4)
-    assert learning.take({"first": "Rome", "second": "Nice", "odd": "Kyiv"})  # two rows, one answer
-    assert (learning.n_answers, learning.accuracy(), learning.n_objects) == (4, 2 / 6, 5)
+    assert not stream.learn({"anchor": "Nice", "near": "Rome", "far": "Oslo", "answer": 7})
+    assert (stream.n_answers, stream.accuracy, stream.model.n_seen_) == (3, 0.5, 4)
+    assert stream.learn({"first": "Rome", "second": "Nice", "odd": "Kyiv"})  # two rows, one answer
+    assert (stream.n_answers, stream.accuracy, stream.n_objects) == (4, 2 / 6, 5)
 
 
 def test_a_file_written_by_nearer_streams_as_it_is(stream, tmp_path):
@@ -177,7 +177,7 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ("", ["--step", -1], "step must be"),
         ("", ["--step", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
-        ("", ["--resume"], "there is no live.nearer to go on with"),
+        ("", ["--resume"], "there is no live.nearer to continue"),
     ],
 )  # fmt: skip
 def test_refuses_and_writes_nothing(stream, tmp_path, text, options, message):
@@ -194,13 +194,13 @@ def test_a_file_that_is_there_is_not_replaced(stream, europe, tmp_path):
     def said(*lines_and_options, **options):
         return stream(*lines_and_options, **options, code=2).stderr.removeprefix("nearer: error: ")
 
-    there = "live.nearer is there already: go on with it by --resume, or name another file\n"
+    there = "live.nearer exists already: continue it with --resume, or name another file\n"
     assert said(["[0, 1, 2]"]) == there
     in_file = "--margin is in the model file: leave it out with --resume\n"
     assert said(["[0, 1, 2]"], "--resume", "--margin", 2) == in_file
     assert said([], "--resume") == "standard input has no answers\n"
     assert (tmp_path / "live.nearer").read_bytes() == before
-    other = "holds a model of the kind OrdinalEmbedding; only those of nearer stream can go on\n"
+    other = "is a OrdinalEmbedding: only a model of nearer stream can be continued\n"
     assert said(["[0, 1, 2]"], "--resume", out=europe.model).endswith(other)
 
 

@@ -1,9 +1,9 @@
-"""One JSON object a line, under the headers of `nearer.comparisons.layouts`, or a list of three or four objects.
+"""One JSON object per line, with the headers of `nearer.comparisons.layouts`, or a list of three or four objects.
 
-What Comparisons know of their objects (how many, their names and order) stands in a first line of its own:
-``{"nearer": 1, "n_objects": 60, "names": [...]}``; files without it are read too. Keeps everything.
+An optional first line says what is known of the objects (how many, their names and order):
+``{"nearer": 1, "n_objects": 60, "names": [...]}``. The format keeps everything.
 
-A file has one layout, and is read as a table. In a stream each line stands for itself: `answer`.
+A file has one layout and is read as a table. In a stream each line is parsed by itself: `parse_answer`.
 """
 
 import json
@@ -24,7 +24,7 @@ from nearer.comparisons.layouts import (
     understood_headers,
 )
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
+from nearer.formats.tables import OBJECTS, Table, columns_of, unknown_headers
 
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
@@ -32,14 +32,14 @@ NO_OBJECT = "is no JSON object"
 
 
 class Answer(NamedTuple):
-    """What one line says: its comparisons, and the id of the answer that they are part of, if it has one."""
+    """The comparisons of one line, and the id of the answer that they are part of, if it has one."""
 
     comparisons: Comparisons
     id: Any
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
-    """Read a table at a time, of at most `chunk_rows` rows."""
+    """Yield the answers as tables of at most `chunk_rows` rows."""
     about: dict[str, Any] = {}
     headers: list[str] = []
     layout: Layout | None = None
@@ -58,7 +58,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
             headers = list(record)
             layout = understand(headers)
             if layout is None:
-                raise headers_say_nothing(path, headers)
+                raise unknown_headers(path, headers)
         problem = _problem(value, record, layout)
         if problem is not None:
             if not drop:
@@ -78,7 +78,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
-    """Read a table of anything at a time, one object a line; a field that a line lacks is None."""
+    """Yield a file of any fields as tables, one object per line; a field that a line lacks is None."""
     values = _values_of_file(path)
     while lines := list(islice(values, chunk_rows)):
         for line, value in lines:
@@ -91,20 +91,20 @@ def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
 
 def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
     with path.open("rb") as file:
-        for line, value in values(file):
+        for line, value in parse_lines(file):
             if isinstance(value, UnicodeError):
                 raise ValueError(f"{path}, line {line} {value}; save the file as UTF-8")
             yield line, value
 
 
-def values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    r"""Each line's number, from 1, and its value; blank lines are left out.
+def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+    r"""Yield the number of each line, from 1, and its value; blank lines are skipped.
 
-    A line that is not JSON has as its value the error that says why not, the end of a sentence.
+    The value of a line that is not JSON is the error that says why, as the end of a sentence.
 
     Examples
     --------
-    >>> list(values([b"[0, 1, 2]\n", b"\n", b"oops\n"]))
+    >>> list(parse_lines([b"[0, 1, 2]\n", b"\n", b"oops\n"]))
     [(1, [0, 1, 2]), (3, ValueError('is not JSON: Expecting value: line 1 column 1 (char 0)'))]
     """
     for number, raw in enumerate(lines, start=1):
@@ -122,12 +122,12 @@ def values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
 
 
 def is_about(value: Any) -> bool:
-    """Whether the value of a first line tells of the objects instead of an answer."""
+    """Whether the value of a first line describes the objects and is no answer."""
     return isinstance(value, dict) and "nearer" in value
 
 
 def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an about-line says: ``names`` and ``n_objects``, or None for what it leaves out.
+    """Return the ``names`` and ``n_objects`` of a first line about the objects, None for what it lacks.
 
     Examples
     --------
@@ -144,22 +144,22 @@ def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
     return {"names": None if names is None else tuple(map(str, names)), "n_objects": n_objects}
 
 
-def answer(
+def parse_answer(
     value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
 ) -> Answer:
-    """Understand one line by itself, whatever the layout of other lines.
+    """Return what one line says, whatever the layout of other lines.
 
     Parameters
     ----------
     value : object
-        The line's value, of `values`.
+        The line's value, from `parse_lines`.
     names : sequence of str, optional
-        The objects' names in order, where an about-line gave them; no others are accepted then. Without them,
-        cells that are all numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
+        The objects' names in order, if a first line gave them; no others are accepted then. Without them, cells
+        that are all numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
     n_objects : int, optional
-        How many objects there are, where they are numbered.
+        How many objects there are, if they are numbered.
     named : bool
-        Objects have names: text that spells a number is a name too. (Numbers that are no text stay numbers.)
+        Objects have names: text that looks like a number is a name too. (JSON numbers stay numbers.)
 
     Returns
     -------
@@ -168,11 +168,11 @@ def answer(
 
     Examples
     --------
-    >>> answer({"anchor": "x", "ranking": ["b", "a"], "rt": 0.7, "answer": 12})
+    >>> parse_answer({"anchor": "x", "ranking": ["b", "a"], "rt": 0.7, "answer": 12})
     Answer(comparisons=Comparisons(1 triplets, 3 objects), id=12)
-    >>> answer({"anchor": "7", "near": "8", "far": "9"}, named=True).comparisons.names
+    >>> parse_answer({"anchor": "7", "near": "8", "far": "9"}, named=True).comparisons.names
     ('7', '8', '9')
-    >>> answer(["x", "x", "y"])
+    >>> parse_answer(["x", "x", "y"])
     Traceback (most recent call last):
     nearer.comparisons.rows.BadRowError: row 0 compares object 0 (x) with itself
     """
@@ -183,8 +183,8 @@ def answer(
         raise BadRowError(0, problem)
     assert record is not None
     if layout is None:
-        given = ", ".join(map(repr, record)) or "no fields"
-        raise BadRowError(0, f"has {given}, which says nothing; understood are\n{understood_headers()}")
+        fields_listed = ", ".join(map(repr, record)) or "no fields"
+        raise BadRowError(0, f"has {fields_listed}, which says nothing; understood are\n{understood_headers()}")
     its_id = record.get(layout.optional.get("answers", ""))
     layout = replace(
         layout, optional={what: name for what, name in layout.optional.items() if what == "weights"}, others=()
@@ -204,7 +204,7 @@ def _record(value: Any) -> dict[str, Any] | None:
 
 
 def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -> str | None:
-    """What keeps a line from saying what its layout wants, as the end of a sentence; None if nothing does."""
+    """Return what is wrong with a line for its layout, as the end of a sentence; None if nothing is."""
     if record is None:
         return str(value) if isinstance(value, ValueError) else NEITHER
     wanted = () if layout is None else layout.objects
@@ -233,14 +233,14 @@ def _table(
 
 
 def _column(cells: list[Any]) -> Any:
-    """Numbers as numbers, so that text that looks like a number stays text."""
+    """Return cells as an array, numbers as numbers, so that text that looks like a number stays text."""
     kinds = {type(cell) for cell in cells}
     mixed = kinds & {list, dict} or (str in kinds and len(kinds) > 1)
     return cells if mixed else from_values(cells)
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
-    """Write what is known of the objects, then a line for each row."""
+    """Write what is known of the objects, then one line per row."""
     columns = columns_of(comparisons, named=True)
     about = {"nearer": VERSION, "n_objects": comparisons.n_objects, "names": comparisons.names}
     with path.open("w", encoding="utf-8", newline="\n") as file:
