@@ -48,7 +48,7 @@ check: $(VENV)/.for-check  ## style, types, docstrings, and who may import whom
 	$(PY) -c 'from importlinter.cli import lint_imports_command as run; run()'
 	$(PY) -m numpydoc lint $$(find src/nearer -name '*.py')
 
-format: $(VENV)/.for-check  ## put the code into the house's style
+format: $(VENV)/.for-check  ## format the code
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
@@ -63,7 +63,7 @@ lowest: $(LOWEST)/.for-test  ## the suite at the lowest supported versions
 	$(LOWEST)/bin/python -m $(PYTEST) $(PYTEST_ARGS)
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/gallery docs/api/generated docs/sg_execution_times.rst
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/gallery docs/api/generated docs/api_registry.rst docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
 	find src tests docs benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

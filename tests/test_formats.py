@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from extras import needs
 from nearer import Comparisons, read, scan, write
-from nearer.comparisons.layouts import LAYOUTS, NUMBER, understand
+from nearer.comparisons.layouts import LAYOUTS, NUMBER, OPTIONAL, OptionalColumn, number_column, understand
 from nearer.files import replacing
 from nearer.formats import jsonl
 from strategies import comparisons, same
@@ -248,6 +248,22 @@ def test_headers_and_dialects(file, text, rows):
 
 def test_every_header_of_the_list_is_understood():
     assert all(understand(list(choice)).kind == kind for kind, choices in LAYOUTS.items() for choice in choices)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npz", ".parquet"])
+def test_a_new_optional_column_is_one_line(file, tmp_path, monkeypatch, suffix):
+    confidence = OptionalColumn(("confidence", "sure"), number_column("confidence", 0, 1))
+    monkeypatch.setitem(OPTIONAL, "confidence", confidence)
+    if suffix == ".parquet":
+        needs("pyarrow")
+    odd = read(file("first,second,odd,sure\nVienna,Prague,Rome,0.5\nRome,Oslo,Prague,1\n"))
+    assert odd.extra["confidence"].tolist() == [0.5, 0.5, 1, 1]
+    write(odd, tmp_path / f"again{suffix}")
+    assert read(tmp_path / f"again{suffix}")[2:].extra["confidence"].tolist() == [1, 1]
+    bad = file("anchor,near,far,confidence\na,b,c,1\na,c,b,2\n")
+    with pytest.raises(ValueError, match=r"line 3 has confidence 2.0; a confidence is a number from 0 to 1"):
+        read(bad)
+    assert np.isnan(read(bad, bad_rows="drop").extra["confidence"]).tolist() == [False, True]
 
 
 def test_odd_one_out_rows_share_an_answer_and_its_columns(file):

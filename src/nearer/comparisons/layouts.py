@@ -5,15 +5,15 @@ no layout are kept as extra columns, so an export of a survey can be read unchan
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons.answers import expand_most_central, expand_odd_one_out, expand_rankings, move_last
-from nearer.comparisons.columns import EXACT, clean_weights, from_values
+from nearer.comparisons.columns import EXACT, clean_numbers, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
@@ -38,11 +38,36 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
         ("i", "j", "k"),
     ],
 }
-OPTIONAL = {
-    "weights": ("weight", "weights"),
-    "subjects": ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
-    "answers": ("answer", "answers", "answer_id"),
+
+
+class OptionalColumn(NamedTuple):
+    """A column beside the objects: its headers, the first of which is written, and how its cells are read.
+
+    ``read(cells, drop)`` returns one value per cell. A bad cell raises a BadRowError; with ``drop`` it is NaN.
+    """
+
+    headers: tuple[str, ...]
+    read: Callable[[Column, bool], NDArray[Any]]
+
+
+def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable[[Column, bool], NDArray[Any]]:
+    """Return the reader of a column of finite numbers within bounds."""
+    return lambda cells, drop: clean_numbers(cells, name, len(cells), drop, low, high)
+
+
+def _any_column(cells: Column, drop: bool) -> NDArray[Any]:
+    return parse_cells(cells)
+
+
+# Weights, subjects and answers are arguments of `Comparisons`; any other column is kept in `extra` under its key.
+OPTIONAL: dict[str, OptionalColumn] = {
+    "weights": OptionalColumn(("weight", "weights"), number_column("weight")),
+    "subjects": OptionalColumn(
+        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"), _any_column
+    ),
+    "answers": OptionalColumn(("answer", "answers", "answer_id"), _any_column),
 }
+ARGUMENTS = ("weights", "subjects", "answers")
 RANKING_SEPARATOR = ";"
 LONGEST = 40  # characters; longer text fits into no type of number
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -80,9 +105,9 @@ def understand(headers: Sequence[str]) -> Layout | None:
                     choice = ("anchor", *sorted(ranks, key=lambda name: int(name[4:])))
                 objects = tuple(known[name] for name in choice)
                 optional = {
-                    what: known[next(name for name in names if name in known)]
-                    for what, names in OPTIONAL.items()
-                    if any(name in known for name in names)
+                    what: known[next(name for name in column.headers if name in known)]
+                    for what, column in OPTIONAL.items()
+                    if any(name in known for name in column.headers)
                 }
                 used = {*objects, *optional.values()}
                 return Layout(kind, objects, optional, tuple(name for name in headers if name not in used))
@@ -94,7 +119,7 @@ def understood_headers() -> str:
     lines = [
         f"  {kind}: {' · '.join(','.join(choice) for choice in choices)}" for kind, choices in LAYOUTS.items()
     ]
-    optional = ", ".join(names[0] for names in OPTIONAL.values())
+    optional = ", ".join(column.headers[0] for column in OPTIONAL.values())
     return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
 
 
@@ -127,13 +152,11 @@ def fields_of_columns(
                 rows = move_last(rows[:, :3], rows[:, 3], "odd" if layout.kind == "odd one out" else "central")
             rows, line = (expand_odd_one_out if layout.kind == "odd one out" else expand_most_central)(rows)
     fields: dict[str, Any] = {"rows": rows, "names": names}
-    for what, header in layout.optional.items():
-        cell = columns[header]
-        column = clean_weights(cell, len(cell), drop) if what == "weights" else parse_cells(cell)
-        fields[what] = column[line]
+    optional = {what: OPTIONAL[what].read(columns[name], drop)[line] for what, name in layout.optional.items()}
+    fields |= {what: optional.pop(what) for what in ARGUMENTS if what in optional}
     if len(line) > len(cells[0]) and "answers" not in fields:
         fields["answers"] = line
-    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others}
+    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others} | optional
     return fields, line
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.columns import clean_weights
+from nearer.comparisons.columns import clean_numbers
 from nearer.comparisons.rows import BadRowError, flip_rows
 from nearer.formats.tables import OBJECTS, Table
 
@@ -57,7 +57,9 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
                 fields[what] = arrays.pop(found_key)
         if counts is not None:
             weights = fields.get("weights")
-            fields["weights"] = counts if weights is None else counts * clean_weights(weights, len(rows), drop)
+            fields["weights"] = (
+                counts if weights is None else counts * clean_numbers(weights, "weight", len(rows), drop)
+            )
         if "names" in arrays:
             fields["names"] = arrays.pop("names").tolist()
         if "n_objects" in arrays:

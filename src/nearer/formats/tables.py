@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import (
+    ARGUMENTS,
     NUMBER,
+    OPTIONAL,
     Column,
     Layout,
     fields_of_columns,
@@ -235,7 +237,8 @@ def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
         columns["answer"] = comparisons.answers
     for name, column in comparisons.extra.items():
         layout = understand([*columns, name])
-        if name in columns or layout is None or layout.objects != headers or name not in layout.others:
+        extras = () if layout is None else (*layout.others, *(OPTIONAL.keys() - ARGUMENTS))
+        if name in columns or layout is None or layout.objects != headers or name not in extras:
             raise ValueError(
                 f"an extra column cannot be called {name!r} in a table: the name means something else"
             )
