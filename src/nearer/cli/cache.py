@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, print_facts
+from nearer.cli.app import command, count, print_facts
 
 
 @command("nearer cache", "nearer cache --clear")

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, writing
 from nearer.files import check_writable
 
 

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli.app import command, given_options
-from nearer.cli.console import count, percent, print_facts, print_note, writing
+from nearer.cli.app import (
+    command,
+    count,
+    given_options,
+    number_or,
+    numeric,
+    output,
+    percent,
+    print_facts,
+    print_note,
+)
+from nearer.cli.models import save
 from nearer.cli.streaming import AnswerStream, InputLines
 from nearer.files import check_writable
 
@@ -26,17 +36,13 @@ class BadLineError(ValueError):
     """A line that cannot be learned from."""
 
 
-def _number(help: str, default: str, min: float | None = None) -> Any:
-    return typer.Option(min=min, help=help, show_default=default)
-
-
 @command(
     "nearer stream -o live.nearer < answers.jsonl",
     "nearer stream -o live.nearer --resume < more.jsonl",
     "tail -n +1 -f answers.jsonl | nearer stream -o tail.nearer --skip-bad",
 )
 def stream(
-    out: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
+    out: Annotated[Path, output("The model file to write.")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue with the existing model file and its options.")
     ] = False,
@@ -53,18 +59,18 @@ def stream(
         ),
     ] = None,
     margin: Annotated[
-        float | None, _number("The margin by which a passive-aggressive step satisfies its answer.", "1")
+        float | None, numeric("The margin by which a passive-aggressive step satisfies its answer.", "1")
     ] = None,
     aggressiveness: Annotated[
         float | None,
-        _number("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
+        numeric("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
     ] = None,
     passes: Annotated[
-        int | None, _number("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
+        int | None, numeric("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
     ] = None,
     shrinkage: Annotated[
         float | None,
-        _number(
+        numeric(
             "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
             "0.05 goes well with --passes 5 --aggressiveness 0.1.",
             "0",
@@ -74,7 +80,7 @@ def stream(
     objects: Annotated[
         int | None, typer.Option(min=3, help="Number of objects; an answer about any other is a bad line.")
     ] = None,
-    seed: Annotated[int | None, _number("Draws the earlier answers of --passes.", "0", min=0)] = None,
+    seed: Annotated[int | None, numeric("Draws the earlier answers of --passes.", "0", min=0)] = None,
     every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
     save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
     skip_bad: Annotated[
@@ -111,7 +117,7 @@ def stream(
         except BadLineError as bad:
             error = bad
         if answers.n_answers:
-            _save(answers, out)
+            save(answers.model, out)
             _print_summary(answers, out, before, n_bad)
     if error is not None:
         raise error
@@ -130,12 +136,8 @@ def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
 
     if path.exists():
         raise ValueError(f"{path} exists already: continue it with --resume, or name another file")
-    if options.get("step", STEPS[0]) not in STEPS:
-        try:
-            options["step"] = float(options["step"])
-        except ValueError:
-            steps = ", ".join(STEPS)
-            raise ValueError(f"--step must be {steps} or a number; got {options['step']!r}") from None
+    if "step" in options:
+        options["step"] = number_or(options["step"], STEPS, "step")
     parameters = {"objects": "n_objects", "seed": "random_state"}
     options = {"seed": 0, **options}
     model = OnlineKernel(**{parameters.get(name, name): value for name, value in options.items()})
@@ -188,13 +190,8 @@ def _learn(
             print(line, file=sys.stderr, flush=True)
             reported, busy = answers.n_answers, 0.0
         if is_new and save_every and answers.n_answers % save_every == 0:
-            _save(answers, out)
+            save(answers.model, out)
     return n_bad
-
-
-def _save(answers: AnswerStream, out: Path) -> None:
-    with writing(out):
-        answers.model.save(out)
 
 
 def _print_summary(answers: AnswerStream, out: Path, before: int, n_bad: int) -> None:

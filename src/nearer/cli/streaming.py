@@ -19,16 +19,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class AnswerStream:
-    """A kernel and its stream of answers.
+    """A kernel, new or trained before, and its stream of answers.
 
-    Attributes
-    ----------
-    model : OnlineKernel
-        New, or one that has learned already.
-    n_answers, n_objects : int
-        Answers so far, not counting those of earlier streams, and objects of the kernel.
-    recent : deque
-        For each of the last answers, the weight of the rows that were predicted right and of all its rows.
+    `recent` has, for each of the last answers, the weight of the rows that were predicted right and of all its
+    rows.
     """
 
     def __init__(self, model: "OnlineKernel") -> None:
@@ -132,13 +126,8 @@ class _StopWaiting(Exception):
 class InputLines:
     """The lines of standard input as they arrive: a context that handles signals, and inside it an iterable.
 
-    A signal that comes while waiting for a line ends the lines. One that comes while a line is processed ends them
-    after that line.
-
-    Attributes
-    ----------
-    stopped_by : int or None
-        The signal that ended the lines. A second Ctrl-C raises KeyboardInterrupt.
+    A signal, kept in `stopped_by`, ends the lines: at once while waiting for a line, otherwise after the current
+    line. A second Ctrl-C raises KeyboardInterrupt.
     """
 
     def __init__(self) -> None:
