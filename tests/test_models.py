@@ -14,12 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import nearer
-from model_files import npy, rewritten
+from model_files import damage, npy, rewritten
 from nearer.embedding import SVRG
 from nearer.losses import TSTE
-from nearer.models import FORMAT, MODELS, SavedModel, load_model, loading, save_model
+from nearer.models import FORMAT, SavedModel, load_model, loading, save_model
 from nearer.models.loading import decode
 from nearer.models.saving import encode
+from nearer.registry import REGISTRY, Entry
 
 FIXTURE = Path(__file__).parent / "data" / "model-format-1.nearer"
 
@@ -58,10 +59,10 @@ class MyLoss:
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    room = types.ModuleType("a_room_for_tests")
+    room = types.ModuleType("a_package_of_tests")
     room.Learner = Learner
-    monkeypatch.setitem(sys.modules, "a_room_for_tests", room)
-    monkeypatch.setitem(MODELS, "Learner", "a_room_for_tests")
+    monkeypatch.setitem(sys.modules, "a_package_of_tests", room)
+    monkeypatch.setitem(REGISTRY, "Learner", Entry("a_package_of_tests", "Tests"))
 
 
 @pytest.fixture
@@ -335,13 +336,7 @@ def test_a_directory_that_points_before_the_file_is_damage(path):
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_that_names_it(path, data):
     Learner(loss=TSTE(alpha=1.0), init=np.eye(2)).fit().save(path)
-    content = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(0, len(content) - 1)) :]
-    for _ in range(data.draw(st.integers(0, 4))):
-        if content:
-            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content)
+    path.write_bytes(damage(path.read_bytes(), data))
     message = "my model.nearer "
     try:
         load_model(path)

@@ -1,8 +1,5 @@
 """Models of features: `nearer fit --labels` and `--comparisons`, and the other commands on such a model."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
@@ -20,11 +17,6 @@ MODELS = [name for name in commands() if "labels" in options_of(name)]
 OPTIONS = {"low-rank": ["--rank", "3"]}  # of four features
 TAUGHT = [name for name in MODELS if "comparisons" in options_of(name)]
 COLUMNS = ("heel", "sole", "shaft", "price")
-
-
-def facts_of(done):
-    """What was said, by its first word; lines that go on are joined."""
-    return {line[:16].strip(): line[16:] for line in done.stdout.replace("\n" + " " * 16, " ").splitlines()}
 
 
 class Shoes:
@@ -71,7 +63,7 @@ def fitted(nearer, shoes):
 
 def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
     model, done = fitted
-    said = facts_of(done)
+    said = done.facts
     assert (said["objects"], said["features"], said["classes"]) == ("90", "4", "3")
     learned, plain = (float(said[word].split()[3]) for word in ("held out", "plain"))
     assert said["held out"].endswith("among 9 objects that this fit was not shown")
@@ -111,7 +103,7 @@ def test_the_held_out_precision_is_that_of_objects_of_each_class_that_were_not_l
     )
     trial = RCA().fit(train.table.X, train.table.labels)
     wanted = retrieval_map_scorer(trial, test.table.X, test.table.labels)
-    assert facts_of(done)["held out"].startswith(f"mean average precision {wanted:.3f} among 18 objects")
+    assert done.facts["held out"].startswith(f"mean average precision {wanted:.3f} among 18 objects")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -138,7 +130,7 @@ def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_pat
 @pytest.mark.parametrize("answers", ["answers.csv", "numbered.csv"])
 def test_models_learn_from_answers_by_name_and_by_row(here, shoes, tmp_path, name, answers):
     model, files = tmp_path / "m.nearer", [shoes.plain, "--comparisons", shoes.folder / answers]
-    said = facts_of(here("fit", *files, "--model", name, *OPTIONS.get(name, []), "-o", model))
+    said = here("fit", *files, "--model", name, *OPTIONS.get(name, []), "-o", model).facts
     assert (said["objects"], said["features"], said["answers"]) == ("90", "4", "400")
     assert said["training"].endswith("% of 360 answers")
     assert said["held out"].endswith("% of 40 answers that this fit was not shown")
@@ -206,12 +198,12 @@ def test_parquet_as_well(here, shoes, tmp_path):
 def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
     given = [shoes.csv, "--labels", "kind", "--model", "bilinear", "-o", tmp_path / "m", "--quiet"]
     options = ["--regularization", 0.1, "--triplets", 2000, "--psd", "--epochs", 500, "--held-out", 0, "--seed", 4]
-    said = facts_of(here("fit", *given, *options))
+    said = here("fit", *given, *options).facts
     assert (said["regularization"], said["held out"]) == ("0.1", "none, as asked")
     assert said["saved"].endswith("fitted on all 90 objects")
     wanted = {"regularization": 0.1, "n_triplets": 2000, "psd": True, "max_epochs": 500, "random_state": 4}
     assert wanted.items() <= load_model(tmp_path / "m").get_params().items()
-    said = facts_of(here("fit", *given, "--solver", "oasis"))
+    said = here("fit", *given, "--solver", "oasis").facts
     assert load_model(tmp_path / "m").solver == "oasis"
     assert not {"regularization", "optimum"} & set(said)
 
@@ -219,7 +211,7 @@ def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
 def test_of_few_objects_none_are_held_out(here, tmp_path):
     (tmp_path / "few.csv").write_text("x,y,z\n0,1,a\n0,2,a\n5,1,b\n5,2,b\n5,4,b\n")
     done = here("fit", tmp_path / "few.csv", "--labels", "z", "--model", "lego", "-o", tmp_path / "m")
-    assert facts_of(done)["held out"] == "none: 5 objects in 2 classes are too few"
+    assert done.facts["held out"] == "none: 5 objects in 2 classes are too few"
 
 
 def test_features_in_another_order_are_matched_by_their_headers(here, refused, fitted, shoes):
@@ -381,31 +373,12 @@ def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monk
     )
 
 
-CTRL_C = """
-import signal
-from nearer.cli import interruptible, main, tasks
-watched, fit = interruptible.Watch.__call__, tasks.Labelled.fit
-def interrupted(watch, record):
-    if watch.records == 1:
-        signal.raise_signal(signal.SIGINT)
-    return watched(watch, record)
-def before_the_fit(data, model):
-    if not hasattr(model, "callback"):
-        signal.raise_signal(signal.SIGINT)
-    fit(data, model)
-interruptible.Watch.__call__, tasks.Labelled.fit = interrupted, before_the_fit
-main()
-"""
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
+def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp_path, name):
     (tmp_path / "m.nearer").write_bytes(b"old")
     options = ["--regularization", "1e-6"] if name == "bilinear" else OPTIONS.get(name, [])
-    arguments = ["fit", str(shoes.csv), "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
-    command = [sys.executable, "-c", CTRL_C, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 130, done.stderr
+    arguments = ["fit", shoes.csv, "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
+    done = interrupted(*arguments, cwd=tmp_path)
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
     counts = {"bilinear": " after 1 iteration", "lmnn": " after 1 iteration", "low-rank": ""}
     if name in counts:
@@ -422,11 +395,11 @@ def test_columns_that_are_no_features_are_ignored(here, shoes, tmp_path):
     options = ["--model", "rca", "--labels", "kind"]
     with_price = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "a.nearer")
     without = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "price", "-o", tmp_path / "b.nearer")
-    assert facts_of(with_price)["features"] == "4"
-    assert facts_of(without)["features"] == "3"
+    assert with_price.facts["features"] == "4"
+    assert without.facts["features"] == "3"
     compared = ["--model", "lego", "--comparisons", shoes.answers, "--ignore", "kind"]
     done = here("fit", shoes.folder / "shoes.csv", *compared, "-o", tmp_path / "c.nearer")
-    assert facts_of(done)["features"] == "4"
+    assert done.facts["features"] == "4"
     unknown = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "colour", "-o", tmp_path / "d", code=2)
     assert "shoes.csv has no column 'colour'" in unknown.stderr
 
@@ -443,4 +416,4 @@ def test_columns_of_uneven_spread_are_worth_a_word(here, shoes, tmp_path):
     done = here(
         "fit", shoes.folder / "uneven.csv", "--model", "rca", "--labels", "kind", "-o", tmp_path / "f.nearer"
     )
-    assert facts_of(done)["spread"].startswith("columns differ ")
+    assert done.facts["spread"].startswith("columns differ ")

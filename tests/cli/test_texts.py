@@ -26,11 +26,6 @@ TOPICS = {
 COMMON = "today people said again perhaps north south morning evening letter"
 
 
-def facts_of(done):
-    """What was said, by its first word; lines that go on are joined."""
-    return {line[:16].strip(): line[16:] for line in done.stdout.replace("\n" + " " * 16, " ").splitlines()}
-
-
 def same(found, wanted):
     assert found[0].terms_.tolist() == wanted[0].terms_.tolist()
     assert (found[1].matrix_ == wanted[1].matrix_).all()
@@ -73,7 +68,7 @@ def fitted(nearer, news):
 
 def test_says_what_there_is_and_whether_learning_helped(fitted, news):
     model, done = fitted
-    said = facts_of(done)
+    said = done.facts
     found = load_model(model)
     assert type(found) is Pipeline
     terms, similarity = found[0], found[1]
@@ -109,7 +104,7 @@ def test_held_out_objects_have_no_part_in_the_choice_of_terms(here, news, tmp_pa
     asked = ["fit", tmp_path / "news.csv", "--text", "body", "--labels", "topic", "--model", "bilinear"]
     done = here(*asked, "--held-out", 0.2, "--seed", 5, "-o", tmp_path / "m")
     score = retrieval_map_scorer(model, test.table.X, test.table.labels)
-    assert facts_of(done)["held out"].startswith(f"mean average precision {score:.3f} among 20 objects")
+    assert done.facts["held out"].startswith(f"mean average precision {score:.3f} among 20 objects")
 
 
 @pytest.mark.parametrize("name", OF_TEXTS)
@@ -128,7 +123,7 @@ def test_every_such_model_learns_from_labels_and_finds_neighbors(here, news, tmp
 @pytest.mark.parametrize("name", OF_TEXTS)
 def test_every_such_model_learns_from_answers(here, news, tmp_path, name):
     asked = ["fit", news.csv, "--text", "body", "--comparisons", news.answers, "--model", name]
-    said = facts_of(here(*asked, *OPTIONS.get(name, []), "-o", tmp_path / "m"))
+    said = here(*asked, *OPTIONS.get(name, []), "-o", tmp_path / "m").facts
     terms = TextFeatures(20_000).fit(news.texts).terms_
     assert said["terms"] == f"{len(terms)}; in most texts: {', '.join(terms[:5])}, …"
     assert said["held out"].endswith("% of 60 answers that this fit was not shown")
@@ -143,7 +138,7 @@ def test_every_such_model_learns_from_answers(here, news, tmp_path, name):
 def test_options_of_a_low_rank_similarity(here, news, tmp_path):
     asked = ["fit", news.csv, "--text", "body", "--labels", "topic", "--model", "low-rank", "--held-out", 0]
     options = ["--rank", 4, "--solver", "gd", "--learning-rate", 0.01, "--steps", 500, "--terms", 12]
-    said = facts_of(here(*asked, *options, "--seed", 2, "-o", tmp_path / "m"))
+    said = here(*asked, *options, "--seed", 2, "-o", tmp_path / "m").facts
     terms, model = load_model(tmp_path / "m")
     assert said["steps"] == "500"
     assert len(terms.terms_) == 12
@@ -273,6 +268,6 @@ def test_a_model_file_without_a_name_is_called_as_the_table(here, refused, news,
     asked = ["fit", news.csv, "--text", "body", "--labels", "topic", "--model", "low-rank", "--rank", 3]
     asked += ["--held-out", 0, "--steps", 100]
     made = f"{news.csv.stem}.nearer"
-    assert facts_of(here(*asked))["saved"].startswith(made)
+    assert here(*asked).facts["saved"].startswith(made)
     assert load_model(made)[-1].rank == 3
     assert f"{made} exists already" in refused(*asked)

@@ -14,9 +14,8 @@ import typer
 
 from nearer.cli.app import command
 from nearer.cli.console import percent, print_facts
-from nearer.cli.estimators import take_settings
+from nearer.cli.estimators import fit_copy, take_settings
 from nearer.cli.fit import note_if_compiling
-from nearer.cli.interruptible import fit_copy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,11 +57,11 @@ def demo(
     note_if_compiling()
     model = OrdinalEmbedding(n_components=2, random_state=SEED)
     train, test = answers.split(HELD_OUT, random_state=SEED)
-    trial = _fit(model, train, "trial fit")
+    trial = _fit(model, train)
     right = f"{percent(trial.score(test))} of {test.n_answers} answers that the fit was not shown."
     print_facts([("held out", f"{right} As {WRONG} are wrong, about {BEST} is the best possible.")])
     take_settings(model, trial, len(train) / len(answers))
-    learned = _fit(model, answers, "fit on all")
+    learned = _fit(model, answers)
     learned.save(folder / "europe.nearer")
     order = [cities.names.tolist().index(name) for name in learned.names_]
     _print_geography(learned.embedding_, cities.points[order])
@@ -77,8 +76,8 @@ def demo(
     print(f"\nNext, try:  {here} neighbors {shlex.quote(str(folder / 'europe.nearer'))} Vienna")
 
 
-def _fit(model: Any, answers: "Comparisons", task: str) -> Any:
-    learned, interrupted = fit_copy(model, lambda copy: copy.fit(answers), task, quiet=False)
+def _fit(model: Any, answers: "Comparisons") -> Any:
+    learned, interrupted = fit_copy(model, lambda copy: copy.fit(answers), quiet=False)
     if interrupted:
         raise KeyboardInterrupt
     return learned

@@ -6,7 +6,9 @@ would mislead. Which values are possible is for the estimator to say.
 """
 
 import inspect
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from nearer.cli.console import Facts, count, join_or, some
@@ -40,11 +42,11 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
     _check_options(name, options)
     kind = load(commands()[name])
     known = kind().get_params(deep=False)
-    parameters = {_parameter(option, known): options[option] for option in options if option in PARAMETERS}
+    parameters = {PARAMETERS[option]: options[option] for option in options if option in PARAMETERS}
     if "random_state" in known:
         parameters["random_state"] = seed
     model = kind(**parameters)
-    getattr(model, "_check_parameters", lambda: check_parameters(model))()  # before a large file is read
+    check_parameters(model)  # before a large file is read
     if "text" not in options:
         return model
     from sklearn.pipeline import Pipeline
@@ -59,7 +61,7 @@ def options_of(name: str) -> set[str]:
     """Return the options that apply to a model: parameters of the estimator, and what it learns from."""
     model = load(commands()[name])()
     known = model.get_params(deep=False)
-    options = {option for option in PARAMETERS if _parameter(option, known) in known}
+    options = {option for option in PARAMETERS if PARAMETERS[option] in known}
     if REGISTRY[commands()[name]].section == FEATURES:
         options |= {"labels", "names", "ignore"}
         options |= {"comparisons"} & set(inspect.signature(model.fit).parameters)
@@ -68,9 +70,19 @@ def options_of(name: str) -> set[str]:
     return options
 
 
-def _parameter(option: str, known: Mapping[str, Any]) -> str:
-    # Until all estimators say max_iter.
-    return "max_epochs" if option == "epochs" and "max_epochs" in known else PARAMETERS[option]
+def fit_copy(model: Any, fit: Callable[[Any], object], quiet: bool) -> tuple[Any, bool]:
+    """Fit a copy of a model by ``fit(copy)``; return it, and whether Ctrl-C ended the fit.
+
+    The progress bars are for a terminal.
+    """
+    copy = deepcopy(model)
+    estimator = last_step(copy)[1]
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=not quiet and sys.stderr.isatty())
+    fit(copy)
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=False)
+    return copy, getattr(estimator, "stop_reason_", "") == "interrupted"
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:

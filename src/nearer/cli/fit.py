@@ -8,8 +8,7 @@ import typer
 
 from nearer.cli.app import INTERRUPTED, command, given_options
 from nearer.cli.console import count, print_facts, print_note, writing
-from nearer.cli.estimators import WITHOUT_LOOPS, describe_model, last_step, make_model, take_settings
-from nearer.cli.interruptible import fit_copy
+from nearer.cli.estimators import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, take_settings
 from nearer.cli.tasks import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
@@ -206,8 +205,8 @@ def _default_output(file: Path) -> Path:
 def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
     """Fit a part of the data and evaluate it on the rest, if there is enough; then fit all of it."""
 
-    def fit_on(part: Any, task: str) -> Any:
-        fitted, interrupted = fit_copy(model, part.fit, task, quiet)
+    def fit_on(part: Any) -> Any:
+        fitted, interrupted = fit_copy(model, part.fit, quiet)
         if interrupted:
             partial = out.with_name(f"{out.stem}.partial{out.suffix}")
             _save(fitted, partial)
@@ -220,14 +219,14 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         reason = "none, as asked"
     except TooFewError as error:
         train, test, reason = data, None, f"none: {error}"
-    trial = fit_on(train, "fit" if test is None else "trial fit")
+    trial = fit_on(train)
     print_facts(train.evaluate(trial, test))
     if test is None:
         print_facts([("held out", reason), *describe_model(trial, data.table, [])])
         return trial, "fitted on all"
     share = len(train.answers) / len(data.answers) if data.table is None else 1.0
     chosen = take_settings(model, trial, share)
-    learned = fit_on(data, "fit on all")
+    learned = fit_on(data)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
 

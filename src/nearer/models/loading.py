@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from nearer import __version__
-from nearer.models.saving import FORMAT, MODELS, PIPELINE, RECORD
-from nearer.registry import PARTS
+from nearer.models.saving import FORMAT, PIPELINE, RECORD
+from nearer.registry import PARTS, saved_models
 
 MODEL_FIELDS: dict[str, type] = {"model": str, "params": dict, "learned": dict, "arrays": list}
 PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
@@ -201,10 +201,11 @@ def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
 
 def _model_class(record: dict[str, Any]) -> Any:
     name = record["model"]
-    if name not in MODELS:
-        known = ", ".join(sorted(MODELS))
+    models = saved_models()
+    if name not in models:
+        known = ", ".join(sorted(models))
         raise _Unreadable(f"holds a model called {name!r}; this nearer {__version__} knows {known}")
-    return getattr(import_module(MODELS[name]), name)
+    return getattr(import_module(models[name]), name)
 
 
 def _params(

@@ -1,7 +1,7 @@
 """The file of a learned model: a zip in the layout of npz, arrays as .npy members beside one ``model.json``.
 
 No pickle: reading a file (`nearer.models.loading`) never runs what is in it. A file can only name a model of
-`MODELS` and parts (losses, solvers) of `PARTS`, and only the members that its JSON lists are read. Members are
+the registry and parts (losses, solvers) of `PARTS`, and only the members that its JSON lists are read. Members are
 stored, not compressed, so that a small file cannot claim a large array.
 
 Plain JSON values stand for themselves. Everything else is an object with one key that says what it is: ``{"array":
@@ -30,11 +30,10 @@ import numpy as np
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.registry import PARTS, REGISTRY
+from nearer.registry import PARTS, saved_models
 
 FORMAT = 2  # of a pipeline, and the newest that is read
 FORMAT_OF_ONE = 1  # of a single model
-MODELS = {name: entry.module for name, entry in REGISTRY.items() if entry.saved}
 PIPELINE = "Pipeline"
 RECORD = "model.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the same bytes
@@ -125,9 +124,10 @@ def _record_of_steps(pipeline: Any) -> tuple[dict[str, Any], dict[str, np.ndarra
 def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the JSON of a model, and its arrays by the names of their members."""
     name = type(model).__name__
-    if name not in MODELS or getattr(import_module(MODELS[name]), name, None) is not type(model):
+    models = saved_models()
+    if name not in models or getattr(import_module(models[name]), name, None) is not type(model):
         raise TypeError(
-            f"cannot save {which}a {type(model).__qualname__}: model files hold {', '.join(sorted(MODELS))}"
+            f"cannot save {which}a {type(model).__qualname__}: model files hold {', '.join(sorted(models))}"
         )
     if not hasattr(model, model._learned_arrays[0]):
         from sklearn.exceptions import NotFittedError
