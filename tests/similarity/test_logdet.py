@@ -179,8 +179,8 @@ def test_lego_learns_and_learns_on():
 @pytest.mark.parametrize("model", [LEGO(random_state=0), ITML(random_state=0)])
 def test_units_do_not_matter(model):
     X, y = labelled()
-    numbers = model.fit(X, y).neighbors(None, X, 5)[0]
-    again = model.fit(1000 * X, y).neighbors(None, 1000 * X, 5)[0]
+    numbers = model.fit(X, y).neighbors(None, X, 5)[1]
+    again = model.fit(1000 * X, y).neighbors(None, 1000 * X, 5)[1]
     assert (numbers == again).mean() > 0.99
 
 

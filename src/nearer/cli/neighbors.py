@@ -57,7 +57,7 @@ def _of_table(model: Any, table: "FeatureTable", name: str, k: int) -> None:
     names = [str(row) for row in range(len(table))] if table.names is None else list(table.names)
     here = number_called(name, names, table.names is not None, str(table.path))
     # One more, since the object itself may be among them; it need not be, by a similarity.
-    found, values = model.neighbors(table.X[[here]], table.X, min(k + 1, len(table)))
+    values, found = model.neighbors(table.X[[here]], table.X, min(k + 1, len(table)))
     others = [place for place, number in enumerate(found[0]) if number != here][: min(k, len(table) - 1)]
     is_distance = hasattr(model, "distance")
     print(f"nearest to {names[here]}, by distance" if is_distance else f"most like {names[here]}, by similarity")

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
@@ -20,16 +21,15 @@ from nearer.features.validation import check_scale, validate_features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
+from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.cone import constrained, factor_of, projected
-from nearer.similarity.form import BilinearForm
 from nearer.similarity.inputs import (
     FEWEST_TRIPLETS,
     default_n_triplets,
-    one_of,
+    needs_labels,
     validate_labelled,
     validate_triplets,
 )
-from nearer.similarity.mahalanobis import set_components
 from nearer.similarity.oasis import oasis
 from nearer.similarity.sdca import Found, Watch, sdca
 from nearer.similarity.triplets import Triplets
@@ -40,19 +40,13 @@ EPOCHS = {"sdca": 1000, "oasis": 10}
 MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
 
 
-def _is_psd(model: Any) -> bool:
-    if not model.psd:
-        raise AttributeError("a bilinear similarity is a projection, with transform, only when psd=True")
-    return True
-
-
 def _is_online(model: Any) -> bool:
     if model.solver != "oasis":
         raise AttributeError('only solver="oasis" learns on from earlier triplets, with partial_fit')
     return True
 
 
-class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
+class BilinearSimilarity(FeatureComparer, SavedModel, BaseEstimator):
     """A similarity of features, S(x, x') = xᵀMx', learned from "x is more like x⁺ than like x⁻".
 
     Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
@@ -136,8 +130,8 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     >>> X, y = load_wine(return_X_y=True)
     >>> X = minmax_scale(X, (-1, 1))
     >>> model = BilinearSimilarity(random_state=0).fit(X, y)
-    >>> numbers, similarities = model.neighbors(X[:1], X, k=5)
-    >>> y[numbers].tolist()
+    >>> similarities, indices = model.neighbors(X[:1], X, k=5)
+    >>> y[indices].tolist()
     [[0, 0, 0, 0, 0]]
     >>> bool(model.gap_ < 1e-3)
     True
@@ -153,6 +147,9 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         "converged_",
         "n_features_in_",
     )
+    _takes_sparse = True
+    _metric = "inner product"
+    matrix_: np.ndarray
     n_steps_: int
     running_matrix_: np.ndarray
     regularization_: float | None
@@ -199,7 +196,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more like b than like c. Exactly one of y and comparisons.
+            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. Then y is ignored.
 
         Returns
         -------
@@ -258,7 +255,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     ) -> tuple[Any, np.ndarray | None, Comparisons]:
         """Return the table, labels where there are some, and comparisons, drawn where there are not."""
         labels = None
-        if one_of(self, y=y, comparisons=comparisons) == "y":
+        if needs_labels(self, y, comparisons=comparisons):
             table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
             n = self.n_triplets or default_n_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
             given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
@@ -308,7 +305,7 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
                 delattr(self, name)
         self.matrix_ = matrix
         if self.psd:
-            set_components(self, factor_of(matrix))
+            self.components_ = fix_signs(factor_of(matrix))
         self.history_ = watch.history
         self.n_iter_ = watch.history[-1]["epoch"]
         self.converged_ = watch.converged
@@ -336,13 +333,32 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
                 "symmetric=True is for solver='oasis'; with 'sdca', psd=True keeps the matrix symmetric"
             )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if not self.psd:
-            tags.transformer_tags = None
-        return tags
+    @property
+    def _is_projection(self) -> bool:  # type: ignore[override]
+        return bool(self.psd)
 
+    @property
+    def _basis(self) -> np.ndarray:
+        check_is_fitted(self, "matrix_")
+        return self.matrix_
 
-# Here and not by decorators: scikit-learn wraps the methods of a transformer when the class is made.
-for _name in ("transform", "fit_transform", "set_output", "get_feature_names_out"):
-    setattr(BilinearSimilarity, _name, available_if(_is_psd)(getattr(BilinearSimilarity, _name)))
+    @property
+    def _projection(self) -> np.ndarray:
+        check_is_fitted(self, "components_", msg="this similarity was fitted with psd=False: fit it again")
+        return self.components_
+
+    def _query_map(self, table: Any) -> np.ndarray:
+        return np.asarray(table @ self.matrix_)
+
+    def _item_map(self, table: Any) -> Any:
+        return table
+
+    def _loaded(self) -> None:
+        """Refuse what does not fit together."""
+        d = self.n_features_in_
+        if self.matrix_.shape != (d, d):
+            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
+        for name in ("components_", "running_matrix_"):
+            array = getattr(self, name, None)
+            if array is not None and (array.ndim != 2 or array.shape[1] != d):
+                raise ValueError(f"{name} of {d} features has shape {array.shape}")

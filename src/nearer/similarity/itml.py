@@ -17,15 +17,15 @@ from nearer.comparisons.random_state import child_generator
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
+from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.cone import factor_of
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
 
 
-class ITML(Mahalanobis, SavedModel, BaseEstimator):
+class ITML(FeatureComparer, SavedModel, BaseEstimator):
     """Information-theoretic metric learning: pairs alike come close, others stay apart, and little else changes.
 
     Parameters
@@ -112,7 +112,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: alike or not.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not.
+            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Then y
+            is ignored.
         pairs : array of shape (m, 2), optional
             Row numbers of X; y says which are alike.
 
@@ -154,7 +155,7 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
                 if bar is not None:
                     bar.update(1)
         self.n_iter_, self.converged_, self.bounds_ = passes, converged, (close, far)
-        set_components(self, factor_of(matrix) / unit)
+        self.components_ = fix_signs(factor_of(matrix) / unit)
 
     def _check_parameters(self) -> None:
         check(self, "gamma", is_number(self.gamma) and self.gamma > 0, "a number > 0")
