@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 
+from nearer.comparisons.coerce import as_comparisons
 from nearer.comparisons.random_state import as_generator
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
@@ -189,7 +190,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
             raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
         return float(np.average(margins > 0.0, weights=triplets.weights))
 
-    def score(self, X: Any, y: Any = None, *, comparisons: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, comparisons: Any = None, sample_weight: Any = None) -> float:
         """Return how well the model ranks the rows of X: by labels, or by comparisons.
 
         Parameters
@@ -200,16 +201,18 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
             Class labels: the score is the mean average precision of each row as a query against the others.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
             Rows (a, b, c) of row numbers of X: the score is the share satisfied. Then y is ignored.
+        sample_weight : array, optional
+            Weights of the rows of X as queries, or of the comparisons.
 
         Returns
         -------
         float
         """
         if comparisons is not None:
-            return self.score_comparisons(X, comparisons)
+            return self.score_comparisons(X, as_comparisons(comparisons, sample_weight=sample_weight))
         if y is None:
             raise ValueError("there is nothing to score by: score needs labels y, or comparisons")
-        return retrieval_map_scorer(self, X, y)
+        return retrieval_map_scorer(self, X, y, sample_weight)
 
     def _margins(self, X: Any, comparisons: Any) -> tuple[np.ndarray, Any]:
         """Return how far the model puts b before c in each row (a, b, c), and the comparisons."""

@@ -15,9 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 def is_projection(model: Any) -> bool:
     """Whether the model is a projection of features; AttributeError otherwise."""
     if not model._is_projection:
-        raise AttributeError(
-            "a model with psd=False has two maps, of queries and of items: it is not a projection"
-        )
+        raise AttributeError("a model with psd=False has two maps, of queries and of items: it is no projection")
     return True
 
 

@@ -161,7 +161,10 @@ class SearchIndex:
 
         Returns
         -------
-        values, indices : arrays of shape (m, k)
+        values : array of shape (m, k)
+            As :func:`search` returns them.
+        indices : array of shape (m, k)
+            Row numbers.
         """
         check_k(k, len(self))
         matches = self._index.search((queries - self._origin).astype(np.float32), k)
