@@ -60,7 +60,7 @@ class Part:
         return Part(self.counts, self.y, 0.8, seed=100)
 
     @cache  # noqa: B019  # few parts, which live as long as the run
-    def validate_features(self, n_terms: int) -> tuple[csr_array, csr_array]:
+    def features(self, n_terms: int) -> tuple[csr_array, csr_array]:
         """Return tf-idf rows of unit length over the best terms, best first."""
         terms = self.gain.order_[:n_terms]
         learn, held_out = (table[:, terms] for table in (self.counts, self.held_out))

@@ -103,7 +103,7 @@ def test_held_out_objects_have_no_part_in_the_choice_of_terms(here, news, tmp_pa
     assert train.texts.words is not given.texts.words
     wanted = TextFeatures(2000).fit(train.texts.table.texts, train.labels)
     assert train.texts.words.terms_.tolist() == wanted.terms_.tolist()
-    assert (train.texts.words.weights_ == wanted.weights_).all()
+    assert (train.texts.words.idf_ == wanted.idf_).all()
     assert (wanted.transform(test.texts.table.texts) != test.table.X).nnz == 0
     asked = ["fit", tmp_path / "news.csv", "--text", "body", "--labels", "topic", "--model", "bilinear"]
     done = here(*asked, "--held-out", 0.2, "--seed", 5, "-o", tmp_path / "m")
@@ -249,7 +249,7 @@ def test_terms_are_of_texts(refused):
     [
         ("f.csv", "words,kind\na b,x\n", "f.csv has no column 'body'; it has 'words', 'kind'"),
         ("f.csv", "body,kind\nship sea,x\nship,\n", "f.csv, line 3 has an empty cell in column 'kind'"),
-        ("f.csv", "body,kind\nship,x\nsea,y\n", "no term is in at least min_documents=2 of the 2 texts"),
+        ("f.csv", "body,kind\nship,x\nsea,y\n", "no term is in at least min_df=2 of the 2 texts"),
         (
             "f.jsonl",
             '{"body": "a", "kind": 1}\n{"body": 3, "kind": 1}',

@@ -388,7 +388,7 @@ def test_labels_of_several_kinds_are_refused(data, kind):
 @pytest.mark.parametrize("scale", [1e-81, 1e80])
 def test_features_beyond_the_range_of_numbers_are_refused(data, scale):
     X, y = data
-    with pytest.raises(ValueError, match="Bring the features to another scale"):
+    with pytest.raises(ValueError, match="Rescale the features"):
         BilinearSimilarity().fit(scale * X, y)
 
 
@@ -512,9 +512,9 @@ def test_a_large_table_is_judged_by_some_of_it():
 
 def test_drawing_over_classes_hears_small_ones():
     y = np.repeat([0, 1, 2], [2, 10, 100])
-    even = np.bincount(y[comparisons_from_labels(y, 3000, 0, drawing="classes").rows[:, 0]])
+    even = np.bincount(y[comparisons_from_labels(y, 3000, 0, sampling="classes").rows[:, 0]])
     assert even.min() > 900
-    other = comparisons_from_labels(y, 3000, 0, drawing="classes").rows
+    other = comparisons_from_labels(y, 3000, 0, sampling="classes").rows
     assert np.bincount(y[other[y[other[:, 0]] == 2, 2]], minlength=3)[:2].min() > 400
     by_object = np.bincount(y[comparisons_from_labels(y, 3000, 0).rows[:, 0]])
     assert by_object[0] < 100

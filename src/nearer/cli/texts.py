@@ -59,7 +59,7 @@ class Texts:
     def split(self, held_out: "np.ndarray") -> tuple[Self, Self]:
         """Return the texts that are not held out, with terms learned anew, and the others by the same terms."""
         train, test = _part(self.table, ~held_out), _part(self.table, held_out)
-        learned = self.learned(train, self.words.n_terms)
+        learned = self.learned(train, self.words.max_features)
         return learned, type(self)(test, learned.words, learned.words.transform(test.texts))
 
     def about(self) -> Facts:

@@ -1,4 +1,4 @@
-"""A table of finite float64 from the features that a learner was given, dense or sparse."""
+"""Validation of features, dense or sparse, as a table of finite float64."""
 
 from typing import Any
 
@@ -6,24 +6,17 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
-SMALLEST = 1e-60  # four features of that size are still a number
+SMALLEST = 1e-60  # a product of four such features does not underflow
 
 
-def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool = False, fewest: int = 2) -> Any:
-    """Return a table of finite float64: an array, or a csr_array with sorted indices; X is left as it is.
+def validate_features(
+    model: Any, X: Any, *, sparse: bool = False, reset: bool = False, min_samples: int = 2
+) -> Any:
+    """Return a table of finite float64: an array, or with `sparse` a csr_array with sorted indices; X is not
+    changed.
 
-    Parameters
-    ----------
-    model : estimator
-        Whose features these are.
-    X : array, sparse matrix or DataFrame of shape (n, d)
-        What was given.
-    sparse : bool, default=False
-        Whether it may be sparse.
-    reset : bool, default=False
-        Whether the model learns its features here; otherwise they must be those that it knows.
-    fewest : int, default=2
-        Rows that it takes to learn them.
+    With `reset` the model learns its features, from `min_samples` rows or more; otherwise X must have the features
+    that it has learned.
     """
     checked = validate_data(
         model,
@@ -32,7 +25,7 @@ def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool =
         dtype=np.float64,
         order="C",
         reset=reset,
-        ensure_min_samples=fewest if reset else 1,
+        ensure_min_samples=min_samples if reset else 1,
     )
     if not issparse(checked):
         return checked
@@ -44,10 +37,10 @@ def validate_features(model: Any, X: Any, *, sparse: bool = False, reset: bool =
 
 
 def check_scale(table: Any) -> None:
-    """Refuse features of which a product of four is no number any more, or nothing."""
+    """Raise a ValueError if a product of four features overflows or underflows."""
     largest = max(float(table.max()), -float(table.min()))
     if largest > 0 and not SMALLEST < largest < 1 / SMALLEST:
         raise ValueError(
-            f"the largest feature is {largest:.3g}: products of four of them leave the range of numbers. "
-            "Bring the features to another scale, such as -1 to 1"
+            f"the largest feature is {largest:.3g}: products of four features overflow or underflow. "
+            "Rescale the features, for example to -1 to 1"
         )

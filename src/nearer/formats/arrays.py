@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.answers import turned
 from nearer.comparisons.columns import clean_weights
-from nearer.comparisons.rows import BadRowError
+from nearer.comparisons.rows import BadRowError, flip_rows
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
 RESPONSES = ("responses", "response", "y")
@@ -92,7 +91,7 @@ def answered(
     if bad.any() and not drop:
         first = int(np.argmax(bad))
         raise BadRowError(first, f"has response {responses[first]}, which says neither yes nor no")
-    rows = np.where(responses[:, None] > 0, queries, turned(queries))
+    rows = np.where(responses[:, None] > 0, queries, flip_rows(queries))
     counts = np.abs(responses).astype(np.float64)
     if bad.any():
         rows, counts = rows.astype(np.float64), np.where(bad, 1.0, counts)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from nearer.comparisons.layouts import Column, typed
+from nearer.comparisons.layouts import Column, parse_cells
 from nearer.formats import arrays, delimited, parquet
 from nearer.formats.cells import NAMES, check_there, filled, is_empty, take_names
 from nearer.formats.tables import Table
@@ -150,7 +150,7 @@ def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTab
             path,
             np.concatenate(parts) if len(parts) > 1 else parts[0],
             columns=None if numbered else tuple(wanted),
-            labels=None if labels is None else typed(label_cells),
+            labels=None if labels is None else parse_cells(label_cells),
             names=None if names is None else tuple(name_cells),
             others=tuple(header for header in headers if header not in beside and header not in set(wanted)),
         )
@@ -222,7 +222,7 @@ def _from_arrays(
     return FeatureTable(
         path,
         X,
-        labels=None if labels is None else typed([cell for _, cell in filled(table, labels)]),
+        labels=None if labels is None else parse_cells([cell for _, cell in filled(table, labels)]),
         names=None if names is None else tuple(found_names),
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons.layouts import typed
+from nearer.comparisons.layouts import parse_cells
 from nearer.formats import delimited, jsonl, parquet
 from nearer.formats.cells import NAMES, check_there, filled, take_names
 from nearer.formats.tables import Table
@@ -118,7 +118,7 @@ def read_texts(
         path,
         column,
         np.array(texts, dtype=object),
-        labels=None if labels is None else typed(label_cells),
+        labels=None if labels is None else parse_cells(label_cells),
         names=None if names is None else tuple(name_cells),
     )
 

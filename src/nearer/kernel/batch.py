@@ -20,7 +20,7 @@ from nearer.comparisons.random_state import child_generator
 from nearer.kernel.convex import KernelProblem
 from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
 from nearer.kernel.solver import Solution, Watch, solve
-from nearer.losses import SOE, TSTE, as_loss, baseline_loss
+from nearer.losses import as_loss, baseline_loss, loss_trait, losses_with
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number
 from nearer.progress import progress
@@ -208,10 +208,11 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
 
 def _usable(loss: Any, n_objects: int) -> Any:
     """Return the loss object, unless a kernel cannot be learned with it."""
-    accepted = '"gnmds", "ste", "ckl", or an object of your own'
-    if loss in ("tste", "soe") if isinstance(loss, str) else isinstance(loss, TSTE | SOE):
+    usable = as_loss(loss, n_objects)
+    if not loss_trait(usable, "kernel_form"):
+        accepted = ", ".join(f'"{name}"' for name in losses_with("kernel_form")) + ", or an object of your own"
         raise ValueError(f"{loss!r} has no convex form over kernels: loss must be {accepted}")
-    return as_loss(loss, n_objects)
+    return usable
 
 
 def starting_points(comparisons: Comparisons) -> np.ndarray:

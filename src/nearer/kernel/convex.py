@@ -16,7 +16,7 @@ import numpy as np
 from nearer.certificate import Lines, hinge_lines, shares, tangents
 from nearer.comparisons import Comparisons
 from nearer.kernel.predict import kernel_distances
-from nearer.losses import GNMDS
+from nearer.losses import loss_trait
 
 FIRMER = 2.0  # factor by which the width of the hinge follows what holds the proof up
 
@@ -48,15 +48,15 @@ class SmoothHinge:
 
     Parameters
     ----------
-    loss : GNMDS
-        The hinge.
+    loss : object
+        A loss with a ``hinge_margin``.
     multipliers : array
         Where they are pulled: one for each row, from 0 to 1.
     """
 
-    def __init__(self, loss: GNMDS, multipliers: np.ndarray) -> None:
-        self.margin = loss.margin
-        self.width = abs(loss.margin) or 1.0
+    def __init__(self, loss: Any, multipliers: np.ndarray) -> None:
+        self.margin = loss.hinge_margin
+        self.width = abs(self.margin) or 1.0
         self.multipliers = multipliers
 
     def _active(self, short: np.ndarray) -> np.ndarray:
@@ -106,13 +106,13 @@ class KernelProblem:
         self.regularization = regularization
         self.ridge = regularization / self.n_objects
         self.share = shares(comparisons)
-        self.certifiable = bool(getattr(loss, "convex", False)) and regularization > 0
+        self.certifiable = bool(loss_trait(loss, "convex")) and regularization > 0
         second = 0 if rows.shape[1] == 3 else 2
         self._pairs = np.concatenate(
             [rows[:, 0] * self.n_objects + rows[:, 1], rows[:, second] * self.n_objects + rows[:, -1]]
         )
         self.smooth: Smooth | SmoothHinge = Smooth(loss)
-        if type(loss) is GNMDS:
+        if loss_trait(loss, "hinge_margin") is not None:
             self.smooth = SmoothHinge(loss, np.zeros(len(rows)) if multipliers is None else multipliers)
 
     def losses(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:

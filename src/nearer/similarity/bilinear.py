@@ -258,7 +258,7 @@ class BilinearSimilarity(FeatureComparer, SavedModel, BaseEstimator):
         if needs_labels(self, y, comparisons=comparisons):
             table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
             n = self.n_triplets or default_n_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
-            given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
+            given = comparisons_from_labels(labels, n, random, sampling=self.drawing)
         else:
             table = validate_features(self, X, sparse=True, reset=reset)
             given = validate_triplets(X, comparisons)
