@@ -173,7 +173,7 @@ LEARNERS = {
         options={
             "solver": "solver",
             "regularization": "regularization",
-            "epochs": "max_epochs",
+            "epochs": "max_iter",
             "triplets": "n_triplets",
             "psd": "psd",
         },
@@ -205,7 +205,7 @@ LEARNERS = {
         "LEGO",
         "distance",
         "epoch",
-        options={"epochs": "max_epochs"},
+        options={"epochs": "max_iter"},
         taught_by=("labels", "comparisons"),
         compiles=True,
     ),

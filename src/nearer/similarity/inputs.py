@@ -9,7 +9,7 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import drop_zero_weights
 from nearer.features.validation import validate_features
 
-FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
+MIN_TRIPLETS, MAX_TRIPLETS, TRIPLETS_PER_OBJECT = 10_000, 200_000, 20
 
 
 def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True) -> tuple[Any, Any]:
@@ -85,6 +85,6 @@ def validate_triplets(X: Any, comparisons: Any) -> Comparisons:
     return given
 
 
-def default_n_triplets(n_objects: int, fewest: int) -> int:
-    """Return how many triplets to draw where nobody says: twenty an object, within bounds."""
-    return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))
+def default_n_triplets(n_objects: int, at_least: int) -> int:
+    """Return how many triplets to draw by default: twenty per object, within bounds."""
+    return int(np.clip(TRIPLETS_PER_OBJECT * n_objects, at_least, MAX_TRIPLETS))

@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.random_state import resumed_generator
+from nearer.jit import bind
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
+from nearer.psd import psd_factor
+from nearer.similarity import loops
 from nearer.similarity.comparer import FeatureComparer, fix_signs
-from nearer.similarity.cone import factor_of
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
-from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: where pairs are wanted
 
@@ -134,14 +135,14 @@ class LEGO(FeatureComparer, SavedModel, BaseEstimator):
             else:
                 matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
             updates = 0
-            room = np.empty((2, table.shape[1]))
+            workspace = np.empty((2, table.shape[1]))
             for _ in range(passes):
-                loop = compiled("lego_pass")
-                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
+                loop = bind(loops.lego_pass)
+                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *workspace))
             self.bounds_ = (close, far)
             self.n_updates_ = updates + (0 if first else self.n_updates_)
             self.n_pairs_ = len(given.rows) * passes + (0 if first else self.n_pairs_)
-            self.components_ = fix_signs(factor_of(matrix))
+            self.components_ = fix_signs(psd_factor(matrix))
         return self
 
     def _check_parameters(self) -> None:

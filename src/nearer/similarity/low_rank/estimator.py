@@ -235,7 +235,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
                 draws: Any = FromLabels(
                     labels, np.arange(len(labels)), self.drawing, self.sampling == "hard", random
                 )
-                n_steps = self.n_steps or default_n_triplets(len(labels), fewest=1)
+                n_steps = self.n_steps or default_n_triplets(len(labels), at_least=1)
             elif given is not None:
                 draws, n_steps = FromComparisons(given, None), len(given)
             if first:
