@@ -14,18 +14,19 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.comparisons.random_state import child_generator
+from nearer.jit import bind
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
-from nearer.similarity.cone import factor_of
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.psd import psd_factor
+from nearer.similarity import loops
+from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
-from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
 
 
-class ITML(Mahalanobis, SavedModel, BaseEstimator):
+class ITML(FeatureComparer, SavedModel, BaseEstimator):
     """Information-theoretic metric learning: pairs alike come close, others stay apart, and little else changes.
 
     Parameters
@@ -112,7 +113,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: alike or not.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not.
+            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Then y
+            is ignored.
         pairs : array of shape (m, 2), optional
             Row numbers of X; y says which are alike.
 
@@ -137,24 +139,24 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         matrix, unit = prior_matrix(self.prior, table)
         table = table / unit
         if self.bounds is None:
-            squares = squared_distance_sample(table @ factor_of(matrix).T, random)
+            squares = squared_distance_sample(table @ psd_factor(matrix).T, random)
             close, far = (float(bound) for bound in np.percentile(squares, (CLOSE, FAR)))
         else:
             close, far = (float(bound) for bound in self.bounds)
         targets = np.where(given.signs > 0, close, far)
         multipliers = np.zeros(len(targets))
-        room = np.empty((2, table.shape[1]))
+        workspace = np.empty((2, table.shape[1]))
         passes, converged = 0, False
         with progress(self.max_iter, "pass", self.verbose) as bar:
             while passes < self.max_iter and not converged:
                 before = multipliers.copy()
-                compiled("itml_pass")(table, *given, float(self.gamma), multipliers, targets, matrix, *room)
+                bind(loops.itml_pass)(table, *given, float(self.gamma), multipliers, targets, matrix, *workspace)
                 passes += 1
                 converged = bool(np.abs(multipliers - before).sum() <= self.tol * (multipliers + before).sum())
                 if bar is not None:
                     bar.update(1)
         self.n_iter_, self.converged_, self.bounds_ = passes, converged, (close, far)
-        set_components(self, factor_of(matrix) / unit)
+        self.components_ = fix_signs(psd_factor(matrix) / unit)
 
     def _check_parameters(self) -> None:
         check(self, "gamma", is_number(self.gamma) and self.gamma > 0, "a number > 0")

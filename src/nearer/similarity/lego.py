@@ -11,17 +11,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.random_state import resumed_generator
+from nearer.jit import bind
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
-from nearer.similarity.cone import factor_of
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.psd import psd_factor
+from nearer.similarity import loops
+from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
-from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: where pairs are wanted
 
 
-class LEGO(Mahalanobis, SavedModel, BaseEstimator):
+class LEGO(FeatureComparer, SavedModel, BaseEstimator):
     """LogDet exact gradient online: a distance that learns from one pair after another.
 
     It starts from Euclidean distance, scaled such that the mean squared distance is 1: the units of the features
@@ -96,8 +97,8 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels: pairs are drawn.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Exactly one of y and
-            comparisons.
+            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Then y is
+            ignored.
 
         Returns
         -------
@@ -134,14 +135,14 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
             else:
                 matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
             updates = 0
-            room = np.empty((2, table.shape[1]))
+            workspace = np.empty((2, table.shape[1]))
             for _ in range(passes):
-                loop = compiled("lego_pass")
-                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
+                loop = bind(loops.lego_pass)
+                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *workspace))
             self.bounds_ = (close, far)
             self.n_updates_ = updates + (0 if first else self.n_updates_)
             self.n_pairs_ = len(given.rows) * passes + (0 if first else self.n_pairs_)
-            set_components(self, factor_of(matrix))
+            self.components_ = fix_signs(psd_factor(matrix))
         return self
 
     def _check_parameters(self) -> None:

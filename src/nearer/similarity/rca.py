@@ -17,15 +17,15 @@ from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.inputs import one_of, validate_labelled
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.inputs import needs_labels, validate_labelled
 from nearer.similarity.row_space import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
 
 
-class RCA(Mahalanobis, SavedModel, BaseEstimator):
+class RCA(FeatureComparer, SavedModel, BaseEstimator):
     """A distance in units of what varies among rows that belong together.
 
     Whitens with the covariance of rows around the means of their chunks. It takes no iterations, and no negative
@@ -93,7 +93,7 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels.
         chunks : array of int of shape (n,), optional
-            The number of each row's chunk, -1 for none. Exactly one of y and chunks.
+            The number of each row's chunk, -1 for none. Then y is ignored.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_failure(self):
-            if one_of(self, y=y, chunks=chunks) == "y":
+            if needs_labels(self, y, chunks=chunks):
                 table, labels = validate_labelled(self, X, y)
                 found, numbers = np.unique(labels, return_inverse=True)
                 if found.dtype.kind == "i" and len(found) > 2 and (found == np.arange(-1, len(found) - 1)).all():
@@ -118,7 +118,7 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
             d = table.shape[1]
             good = self.n_components is None or self.n_components <= d
             check(self, "n_components", good, f"at most {d}, the columns of X")
-            set_components(self, whitening(table, numbers, self.n_components or d))
+            self.components_ = fix_signs(whitening(table, numbers, self.n_components or d))
         return self
 
     def _check_parameters(self) -> None:

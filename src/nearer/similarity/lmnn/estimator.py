@@ -18,15 +18,15 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.models import SavedModel
 from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
+from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.inputs import validate_labelled
 from nearer.similarity.lmnn.descent import Watch, descend, step_covariance, unfolded
 from nearer.similarity.lmnn.problem import LargeMargin
 from nearer.similarity.lmnn.targets import target_neighbors
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
 from nearer.similarity.row_space import varying_directions
 
 
-class LMNN(Mahalanobis, SavedModel, BaseEstimator):
+class LMNN(FeatureComparer, SavedModel, BaseEstimator):
     """A distance for nearest neighbours: those of a row's class drawn near, others pushed a margin further off.
 
     Minimises ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
@@ -152,7 +152,7 @@ class LMNN(Mahalanobis, SavedModel, BaseEstimator):
             problem = LargeMargin(rows, numbers, targets, share)
             with progress(self.max_iter, "iteration", self.verbose) as watch.bar:
                 learned = descend(problem, first, steps, watch)
-            set_components(self, watch.as_given(learned))
+            self.components_ = fix_signs(watch.as_given(learned))
             self.history_ = watch.history
             self.n_iter_ = len(watch.history) - 1
             self.converged_ = watch.converged
