@@ -1,5 +1,6 @@
 """What all similarities and distances of features share: score, cross-validation, metadata routing, set_output."""
 
+import signal
 import warnings
 
 import numpy as np
@@ -198,3 +199,35 @@ def test_methods_that_make_no_sense_are_not_there(data):
     with pytest.raises(AttributeError, match="has no attribute 'distance'") as told:
         _ = similarity.distance
     assert "this model is a similarity" in str(told.value.__cause__)
+
+
+LONG = [
+    BilinearSimilarity(n_triplets=500, regularization=1e-6, tol=0.0, random_state=0),
+    ITML(max_iter=10**6, tol=0.0, random_state=0),
+    LEGO(max_iter=10**6, random_state=0),
+    LMNN(max_iter=10**6, tol=0.0),
+    LMNN(n_components=2, max_iter=10**6, tol=0.0),
+]
+
+
+@pytest.mark.parametrize("model", LONG, ids=name_of)
+def test_fits_that_iterate_are_watched_alike(data, model, capsys):
+    X, y = data
+    seen = []
+
+    def press(record):
+        seen.append(record)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    stopped = clone(model).set_params(callback=press, verbose=True).fit(X, y)
+    assert capsys.readouterr().err
+    assert stopped.stop_reason_ == "interrupted"
+    assert not stopped.converged_
+    assert len(stopped.history_) in (3, 4)
+    assert stopped.history_[-1]["iteration"] == stopped.n_iter_
+    assert stopped.score(X, y) > 0.4
+    assert clone(model).set_params(max_seconds=1e-6).fit(X, y).stop_reason_ == "time"
+    told = clone(model).set_params(callback=lambda record: record["iteration"] == 1).fit(X, y)
+    assert told.stop_reason_ == "callback"
+    assert told.n_iter_ == 1

@@ -6,9 +6,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import ITML, LEGO, Comparisons
-from nearer.jit import bind
-from nearer.similarity import loops
-from nearer.similarity.pairs import squared_distance_sample
+from nearer.similarity.logdet import PairProblem
+from nearer.similarity.loops import lego_change
+from nearer.similarity.pairs import Pairs, squared_distance_sample
 
 
 def labelled(n=90, d=4, seed=0):
@@ -115,7 +115,7 @@ def test_called_again_lego_draws_other_pairs():
     X, y = labelled()
     once = LEGO(random_state=0, n_constraints=5).partial_fit(X, y)
     again = LEGO(random_state=0, n_constraints=5).partial_fit(X, y).partial_fit(X, y)
-    twice = LEGO(random_state=0, n_constraints=5, max_epochs=2).fit(X, y)
+    twice = LEGO(random_state=0, n_constraints=5, max_iter=2).fit(X, y)
     assert once.n_pairs_ == 10
     assert again.n_pairs_ == 20
     assert not np.allclose(again.components_, twice.components_)
@@ -159,7 +159,8 @@ def test_lego_is_the_printed_algorithm():
             A, _ = literal.lego_step(A, z, wanted, rate)
             learned += 1
     fast = np.eye(3)
-    count = bind(loops.lego_pass)(X, pairs, signs.astype(float), rate, close, far, fast, *np.empty((2, 3)))
+    problem = PairProblem(X, Pairs(pairs, signs.astype(float)), (close, far), lego_change, rate)
+    count = problem.run_pass(fast)
     np.testing.assert_allclose(fast, A, atol=1e-12)
     assert count == learned
     assert 0 < learned < 60

@@ -44,6 +44,13 @@ def needs_labels(model: Any, y: Any, **other: Any) -> bool:
     return True
 
 
+def check_n_components(model: Any, table: Any) -> None:
+    """Raise a ValueError where a projection is to have more components than the table has columns."""
+    d = table.shape[1]
+    if model.n_components is not None and model.n_components > d:
+        raise ValueError(f"n_components must be at most {d}, the columns of X; got {model.n_components!r}")
+
+
 def match_triplets(X: Any, comparisons: Any) -> Comparisons:
     """Return comparisons whose objects are rows of X, as triplets of its row numbers.
 

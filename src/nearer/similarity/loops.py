@@ -4,10 +4,16 @@ A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X
 own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
 the score of the next in one pass over it. Dense features of many columns go by blocks
 (:mod:`nearer.similarity.steps`), of which only the coefficients are found here. Of sparse rows only the entries
-that are there are touched.
+that are there are touched. ``add_step`` and ``pair_change`` are bound to one of the functions below.
 """
 
+# ruff: noqa: F821
+from collections.abc import Callable
 from typing import Any
+
+# Bound when a loop is compiled.
+add_step: Callable
+pair_change: Callable
 
 
 def sdca_dense(
@@ -139,32 +145,21 @@ def sdca_sparse(
         score = _score(table, rows[i, 0], matrix, workspace, size)
         change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, changed_at)
         if change != 0.0:
-            _add(table, rows[i, 0], change, matrix, workspace, size)
+            add_general(table, rows[i, 0], change, matrix, workspace, size)
 
 
 def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, workspace: Any) -> float:
-    """Take a passive-aggressive step for each row, in order; return the losses met."""
+    """Take a passive-aggressive step for each row, in order; return the sum of losses before each step.
+
+    ``add_step`` is bound to `add_general` or `add_symmetric`.
+    """
     total = 0.0
     for t in range(len(rows)):
         size = _difference(table, rows[t, 1], rows[t, 2], workspace)
         score = _score(table, rows[t, 0], matrix, workspace, size)
         if score < 1.0 and squares[t] > 0.0:
             change = min(caps[t], (1.0 - score) / squares[t])
-            _add(table, rows[t, 0], change, matrix, workspace, size)
-        total += max(0.0, 1.0 - score)
-    return total
-
-
-def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, workspace: Any) -> float:
-    """Take a passive-aggressive step among symmetric matrices for each row, in order; return the losses met."""
-    total = 0.0
-    for t in range(len(rows)):
-        size = _difference(table, rows[t, 1], rows[t, 2], workspace)
-        score = _score(table, rows[t, 0], matrix, workspace, size)
-        if score < 1.0 and squares[t] > 0.0:
-            change = 0.5 * min(caps[t], (1.0 - score) / squares[t])
-            _add(table, rows[t, 0], change, matrix, workspace, size)
-            _add(table, rows[t, 0], change, matrix.T, workspace, size)
+            add_step(table, rows[t, 0], change, matrix, workspace, size)
         total += max(0.0, 1.0 - score)
     return total
 
@@ -181,7 +176,7 @@ def matrix_sparse(table: Any, rows: Any, coefficients: Any, matrix: Any, workspa
     for t in range(len(rows)):
         if coefficients[t] != 0.0:
             size = _difference(table, rows[t, 1], rows[t, 2], workspace)
-            _add(table, rows[t, 0], coefficients[t], matrix, workspace, size)
+            add_general(table, rows[t, 0], coefficients[t], matrix, workspace, size)
 
 
 def _difference(table: Any, b: int, c: int, workspace: Any) -> int:
@@ -214,7 +209,7 @@ def _score(table: Any, a: int, matrix: Any, workspace: Any, size: int) -> float:
     return score
 
 
-def _add(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: int) -> None:
+def add_general(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: int) -> None:
     """Add change X[a] zᵀ to the matrix for the z in the workspace."""
     data, indices, indptr = table
     columns, values = workspace
@@ -225,11 +220,30 @@ def _add(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: i
             matrix[r, columns[k]] += factor * values[k]
 
 
-def itml_pass(
-    X: Any, pairs: Any, signs: Any, slack: float, multipliers: Any, targets: Any, matrix: Any, z: Any, moved: Any
-) -> None:
-    """Project onto each pair's constraint in turn (Davis et al. 2007); ``z``, ``moved``: space for a row each."""
+def add_symmetric(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: int) -> None:
+    """Add half of change (X[a] zᵀ + z X[a]ᵀ) to the matrix for the z in the workspace."""
+    add_general(table, a, 0.5 * change, matrix, workspace, size)
+    add_general(table, a, 0.5 * change, matrix.T, workspace, size)
+
+
+def pair_pass(
+    X: Any,
+    pairs: Any,
+    signs: Any,
+    bounds: Any,
+    strength: float,
+    multipliers: Any,
+    slack_bounds: Any,
+    matrix: Any,
+    z: Any,
+    moved: Any,
+) -> int:
+    """Take a step for each pair; return how many violated their bound. ``z``, ``moved``: space for a row each.
+
+    ``pair_change`` is bound to one of the functions below.
+    """
     d = X.shape[1]
+    violated = 0
     for t in range(len(pairs)):
         i, j, sign = pairs[t, 0], pairs[t, 1], signs[t]
         square = 0.0
@@ -243,44 +257,36 @@ def itml_pass(
             square += part * z[r]
         if square <= 0.0:  # two objects of the same features: nothing to learn
             continue
-        wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / targets[t])
-        step = min(multipliers[t], wanted)
-        multipliers[t] -= step
-        targets[t] = slack * targets[t] / (slack + sign * step * targets[t])
-        change = sign * step / (1.0 - sign * step * square)
-        for r in range(d):
-            factor = change * moved[r]
-            for k in range(d):
-                matrix[r, k] += factor * moved[k]
-
-
-def lego_pass(
-    X: Any, pairs: Any, signs: Any, rate: float, close: float, far: float, matrix: Any, z: Any, moved: Any
-) -> int:
-    """Step towards the wanted distance of each pair that violates it (Jain et al. 2008); return how many did."""
-    d = X.shape[1]
-    violated = 0
-    for t in range(len(pairs)):
-        i, j = pairs[t, 0], pairs[t, 1]
-        square = 0.0
-        for k in range(d):
-            z[k] = X[i, k] - X[j, k]
-        for r in range(d):
-            part = 0.0
-            for k in range(d):
-                part += matrix[r, k] * z[k]
-            moved[r] = part
-            square += part * z[r]
-        wanted = close if signs[t] > 0.0 else far
-        if square <= 0.0 or (signs[t] > 0.0 and square <= wanted) or (signs[t] < 0.0 and square >= wanted):
+        violated += sign * (square - bounds[t]) > 0.0
+        change = pair_change(t, sign, square, bounds, strength, multipliers, slack_bounds)
+        if change == 0.0:
             continue
-        violated += 1
-        half = rate * wanted * square - 1.0
-        reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
-        change = rate * (reached - wanted)
-        change = -change / (1.0 + change * square)
         for r in range(d):
             factor = change * moved[r]
             for k in range(d):
                 matrix[r, k] += factor * moved[k]
     return violated
+
+
+def itml_change(
+    t: int, sign: float, square: float, bounds: Any, slack: float, multipliers: Any, slack_bounds: Any
+) -> float:
+    """Project onto the constraint of a pair (Davis et al. 2007)."""
+    wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / slack_bounds[t])
+    step = min(multipliers[t], wanted)
+    multipliers[t] -= step
+    slack_bounds[t] = slack * slack_bounds[t] / (slack + sign * step * slack_bounds[t])
+    return sign * step / (1.0 - sign * step * square)
+
+
+def lego_change(
+    t: int, sign: float, square: float, bounds: Any, rate: float, multipliers: Any, slack_bounds: Any
+) -> float:
+    """Step towards the bound of a pair that violates it (Jain et al. 2008)."""
+    bound = bounds[t]
+    if sign * (square - bound) <= 0.0:
+        return 0.0
+    half = rate * bound * square - 1.0
+    reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
+    change = rate * (reached - bound)
+    return -change / (1.0 + change * square)

@@ -91,7 +91,7 @@ def oasis_steps(
     """
     if triplets.sparse:
         squares = (triplets.symmetric_squares if symmetric else triplets.squares)[which]
-        loop = bind(loops.oasis_sparse_symmetric if symmetric else loops.oasis_sparse)
+        loop = bind(loops.oasis_sparse, add_step=loops.add_symmetric if symmetric else loops.add_general)
         return float(loop(triplets.table, triplets.rows[which], squares, caps[which], matrix, triplets.workspace))
     changes, total, loop = np.empty(BLOCK), 0.0, bind(loops.oasis_block)
     for block, x, z, scores, products in step_blocks(triplets, matrix, which, symmetric):

@@ -6,7 +6,7 @@ their chunks.
 """
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
+from nearer.parameters import COUNT, NONE, Constraint, check_parameters, either, is_count, unchanged_on_failure
 from nearer.similarity.comparer import FeatureComparer, fix_signs
-from nearer.similarity.inputs import needs_labels, validate_labelled
+from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
 from nearer.similarity.row_space import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
@@ -69,6 +69,11 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
 
     _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
+    _constraints: ClassVar = {
+        "n_components": either(NONE, COUNT),
+        "n_chunks": either(NONE, COUNT),
+        "chunk_size": Constraint(lambda value: is_count(value) and value > 1, "an integer > 1"),
+    }
 
     def __init__(
         self,
@@ -99,7 +104,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
             if needs_labels(self, y, chunks=chunks):
                 table, labels = validate_labelled(self, X, y)
@@ -115,17 +120,9 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
             else:
                 table = validate_features(self, X, reset=True)
                 numbers = _checked(chunks, len(table))
-            d = table.shape[1]
-            good = self.n_components is None or self.n_components <= d
-            check(self, "n_components", good, f"at most {d}, the columns of X")
-            self.components_ = fix_signs(whitening(table, numbers, self.n_components or d))
+            check_n_components(self, table)
+            self.components_ = fix_signs(whitening(table, numbers, self.n_components or table.shape[1]))
         return self
-
-    def _check_parameters(self) -> None:
-        for name in ("n_components", "n_chunks"):
-            value = getattr(self, name)
-            check(self, name, value is None or is_count(value), "None or a positive integer")
-        check(self, "chunk_size", is_count(self.chunk_size) and self.chunk_size > 1, "an integer > 1")
 
 
 def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
