@@ -8,7 +8,7 @@ from the same kinds of file.
 """
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, load_npz
 from nearer.comparisons import Comparisons
 from nearer.comparisons.columns import clean_numbers
 from nearer.comparisons.rows import BadRowError, flip_rows
-from nearer.formats.tables import OBJECTS, Table
+from nearer.formats.tables import OBJECTS, Table, optional_columns
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
 RESPONSES = ("responses", "response", "y")
@@ -35,31 +35,24 @@ CSR = ("data", "indices", "indptr", "shape")
 def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparisons:
     """Read an npy or npz file."""
     arrays = {"rows": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
-    key = next((key for key in ROWS if key in arrays), None)
-    if key is None:
-        found = ", ".join(arrays) or "nothing"
-        raise ValueError(f"{path} has no array of comparisons under {', '.join(ROWS)}; it has {found}")
-    rows = arrays.pop(key)
+    known = ", ".join(arrays) or "nothing"
+    rows = _pop(arrays, ROWS)
+    if rows is None:
+        raise ValueError(f"{path} has no array of comparisons under {', '.join(ROWS)}; it has {known}")
     if rows.ndim == 0:
-        raise ValueError(f"{path}: its array {key!r} is a single value, not a table of comparisons")
+        raise ValueError(f"{path}: its array of comparisons is a single value, not a table")
     if len(rows) == 0:
-        raise ValueError(f"{path} is empty: its array {key!r} has no rows")
+        raise ValueError(f"{path} is empty: its array of comparisons has no rows")
     drop = bad_rows == "drop"
-    fields: dict[str, Any] = {}
-    counts = None
     try:
-        response = next((key for key in RESPONSES if key in arrays), None)
-        if response is not None:
-            rows, counts = apply_counts(rows, arrays.pop(response), drop)
-        for what, keys in COLUMNS.items():
-            found_key = next((key for key in keys if key in arrays), None)
-            if found_key is not None:
-                fields[what] = arrays.pop(found_key)
-        if counts is not None:
-            weights = fields.get("weights")
-            fields["weights"] = (
-                counts if weights is None else counts * clean_numbers(weights, "weight", len(rows), drop)
-            )
+        responses = _pop(arrays, RESPONSES)
+        fields: dict[str, Any] = {what: _pop(arrays, keys) for what, keys in COLUMNS.items()}
+        if responses is not None:
+            rows, counts = apply_counts(rows, responses, drop)
+            if fields["weights"] is None:
+                fields["weights"] = counts
+            elif counts is not None:
+                fields["weights"] = counts * clean_numbers(fields["weights"], "weight", len(rows), drop)
         if "names" in arrays:
             fields["names"] = arrays.pop("names").tolist()
         if "n_objects" in arrays:
@@ -74,18 +67,18 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         raise ValueError(f"{path}: {error}") from None
 
 
+def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
+    """Remove the array of the first of the keys that is there, and return it; None if none is there."""
+    key = next((key for key in keys if key in arrays), None)
+    return None if key is None else arrays.pop(key)
+
+
 def apply_counts(
     queries: NDArray[Any], responses: NDArray[Any], drop: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Return rows and weights from queries and booleans, ±1 or signed counts.
 
     A response that says neither yes nor no is a BadRowError; with `drop` it leaves an impossible row.
-
-    Examples
-    --------
-    >>> rows, weights = apply_counts(np.array([[0, 1, 2], [0, 1, 2]]), np.array([3, -1]))
-    >>> rows.tolist(), weights
-    ([[0, 1, 2], [0, 2, 1]], array([3., 1.]))
     """
     if queries.ndim != 2 or queries.shape[1] not in (3, 4) or responses.shape != (len(queries),):
         raise ValueError(f"queries of shape {queries.shape} and responses of shape {responses.shape} do not match")
@@ -142,8 +135,7 @@ def _reason(error: Exception) -> str:
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     """Write comparisons as arrays."""
     if suffix == ".npy":
-        more = [k for k in ("names", "weights", "subjects") if getattr(comparisons, k) is not None]
-        more += ["answers"] * (comparisons.n_answers < len(comparisons)) + list(comparisons.extra)
+        more = ["names"] * (comparisons.names is not None) + [*optional_columns(comparisons), *comparisons.extra]
         if more:
             raise ValueError(
                 f".npy keeps the rows alone, and there are {', '.join(more)} too; .npz keeps everything"
@@ -152,11 +144,9 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
             np.save(file, comparisons.rows, allow_pickle=False)
         return
     arrays: dict[str, Any] = {"rows": comparisons.rows, "n_objects": comparisons.n_objects}
-    arrays |= {k: getattr(comparisons, k) for k in ("weights", "subjects") if getattr(comparisons, k) is not None}
     if comparisons.names is not None:
         arrays["names"] = np.array(comparisons.names, dtype=np.str_)
-    if comparisons.n_answers < len(comparisons):
-        arrays["answers"] = comparisons.answers
+    arrays |= optional_columns(comparisons)
     arrays |= {EXTRA + name: column for name, column in comparisons.extra.items()}
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # no column is ever of Python objects

@@ -13,9 +13,10 @@ import numpy as np
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import NUMBER, Column, understand
-from nearer.formats.tables import OBJECTS, Table, columns_of, unknown_headers
+from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
 DELIMITERS = (",", ";", "\t")
+Record = tuple[int, list[str]]  # the line that it starts in, and its cells
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
@@ -23,7 +24,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
     headers, delimiter = _header(path)
     records = _records(path, delimiter)
     if headers is None:
-        headers = list(OBJECTS[_width(path, delimiter)])
+        headers = list(OBJECTS[len(next(_records(path, delimiter))[1])])
     else:
         next(records)
     yield from _tables(path, headers, records, chunk_rows, drop)
@@ -55,37 +56,21 @@ def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
 
 
 def _tables(
-    path: Path,
-    headers: list[str],
-    records: Iterator[tuple[int, list[str]]],
-    chunk_rows: int | None,
-    drop: bool = False,
+    path: Path, headers: list[str], records: Iterator[Record], chunk_rows: int | None, drop: bool = False
 ) -> Iterator[Table]:
     width = len(headers)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    n_bad = 0
-    for line, row in records:
-        if len(row) > width and not any(row[width:]):
-            row = row[:width]
-        if len(row) != width:
-            if not drop:
+
+    def rows() -> Iterator[tuple[int, list[str] | None]]:
+        for line, row in records:
+            row = row if any(row[width:]) else row[:width]
+            if len(row) != width and not drop:
                 raise ValueError(f"{path}, line {line} has {len(row)} cells where {width} are wanted")
-            n_bad += 1
-            continue
-        rows.append(row)
-        lines.append(line)
-        if len(rows) == chunk_rows:
-            yield _table(path, headers, rows, lines, n_bad)
-            rows, lines, n_bad = [], [], 0
-    if rows or n_bad:
-        yield _table(path, headers, rows, lines, n_bad)
+            yield line, row if len(row) == width else None
 
-
-def _table(path: Path, headers: list[str], rows: list[list[str]], lines: list[int], n_bad: int) -> Table:
-    columns: dict[str, Column] = {name: [] for name in headers}
-    columns |= dict(zip(headers, zip(*rows, strict=True), strict=False))
-    return Table(path, columns, lines, n_bad=n_bad)
+    for lines, values, n_bad in in_chunks(rows(), chunk_rows):
+        columns: dict[str, Column] = {name: [] for name in headers}
+        columns |= dict(zip(headers, zip(*values, strict=True), strict=False))
+        yield Table(path, columns, lines, n_bad=n_bad)
 
 
 def _decode(path: Path) -> Iterator[str]:
@@ -97,7 +82,7 @@ def _decode(path: Path) -> Iterator[str]:
                 raise ValueError(f"{path}, line {number} is not UTF-8 text; save the file as UTF-8") from None
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, delimiter: str) -> Iterator[Record]:
     """Yield each record that is not blank, with the line that it starts in."""
     reader = csv.reader(_decode(path), delimiter=delimiter, skipinitialspace=True)
     line = 1
@@ -137,10 +122,6 @@ def _header(path: Path) -> tuple[list[str] | None, str]:
             return None, delimiter
         shown = max(shown, row, key=len)
     raise unknown_headers(path, shown)
-
-
-def _width(path: Path, delimiter: str) -> int:
-    return len(next(_records(path, delimiter))[1])
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from nearer.comparisons.layouts import parse_cells
 from nearer.formats import arrays, delimited, jsonl, parquet
-from nearer.formats.tables import Table, add_names, check_columns, filled_cells, parse_numbers, parse_texts
+from nearer.formats.tables import (
+    Table,
+    add_names,
+    check_columns,
+    existing_file,
+    filled_cells,
+    parse_numbers,
+    parse_texts,
+)
 
 NAMES = "name"  # the column of names by default
 FEATURE_ROWS, TEXT_ROWS = 10_000, 1000  # rows of text in memory beside the result
@@ -140,8 +148,8 @@ def read_features(
     >>> table.columns, table.names, table.labels.tolist()
     (('heel', 'sole'), ('pump', 'boot'), ['party', 'winter'])
     """
-    path = _existing(path, "features", FEATURE_FORMATS)
-    if path.suffix.lower() not in TABLES:
+    path, suffix = existing_file(path, FEATURE_FORMATS, "features are read from")
+    if suffix not in TABLES:
         if ignored:
             raise ValueError(f"{path} has no headers: the column {ignored[0]!r} cannot be found in it")
         X, arrays_beside, names = arrays.load_features(path, labels, names)
@@ -163,7 +171,7 @@ def read_features(
             tuple(each for each in features if each not in set(chosen)),
         )
 
-    tables = TABLES[path.suffix.lower()](path, FEATURE_ROWS)
+    tables = TABLES[suffix](path, FEATURE_ROWS)
     return _read(path, tables, select, labels, names, (*(columns or ()), *ignored))
 
 
@@ -203,23 +211,14 @@ def read_texts(
     >>> table.X.tolist(), table.names, table.labels.tolist()
     (['Ships set sail.', 'Stocks, bonds'], ('n1', 'n2'), ['sea', 'money'])
     """
-    path = _existing(path, "texts", tuple(TABLES))
+    path, suffix = existing_file(path, TABLES, "texts are read from")
 
     def select(table: Table, beside: list[str]) -> Selected:
         check_columns(path, [column], list(table.columns))
         return parse_texts(table, column), (column,), ()
 
     with _long_cells():
-        return _read(path, TABLES[path.suffix.lower()](path, TEXT_ROWS), select, labels, names, (column,))
-
-
-def _existing(path: str | os.PathLike[str], what: str, formats: Sequence[str]) -> Path:
-    path = Path(path)
-    if path.suffix.lower() not in formats:
-        raise ValueError(f"cannot tell the format of {path}: {what} are read from {', '.join(formats)}")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    return path
+        return _read(path, TABLES[suffix](path, TEXT_ROWS), select, labels, names, (column,))
 
 
 def _read(

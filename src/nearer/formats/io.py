@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.layouts import NUMBER
 from nearer.files import replacing
-from nearer.formats.tables import Table
+from nearer.formats.tables import Table, check_suffix, existing_file
 
 BadRows = Literal["raise", "drop"]
 AnyPath = str | os.PathLike[str]
@@ -27,13 +27,6 @@ FORMATS = {
     ".npz": "arrays",
     ".parquet": "parquet",
 }
-
-
-def _format(path: Path) -> Any:
-    """Return the module that reads and writes files with this suffix."""
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"cannot tell the format of {path}: its name must end in {', '.join(FORMATS)}")
-    return import_module(f"nearer.formats.{FORMATS[path.suffix.lower()]}")
 
 
 def read(path: AnyPath, bad_rows: BadRows = "raise") -> Comparisons:
@@ -74,11 +67,13 @@ def _existing(path: AnyPath, bad_rows: str) -> tuple[Path, Any]:
     """Return the path of a file that exists, and its format."""
     if bad_rows not in ("raise", "drop"):
         raise ValueError(f"bad_rows must be 'raise' or 'drop'; got {bad_rows!r}")
-    path = Path(path)
-    module = _format(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    return path, module
+    path, suffix = existing_file(path, FORMATS)
+    return path, _format(suffix)
+
+
+def _format(suffix: str) -> Any:
+    """Return the module that reads and writes files with this suffix."""
+    return import_module(f"nearer.formats.{FORMATS[suffix]}")
 
 
 def write(comparisons: Comparisons, path: AnyPath) -> None:
@@ -102,12 +97,12 @@ def write(comparisons: Comparisons, path: AnyPath) -> None:
     Vienna,Prague,Rome
     """
     path = Path(path)
-    module, suffix = _format(path), path.suffix.lower()
+    suffix = check_suffix(path, FORMATS)
     comparisons = Comparisons.of(comparisons)
     if any(name.endswith("\0") for name in comparisons.names or ()):
         raise ValueError(f"a name that ends in a NUL character cannot be kept in {suffix}")
     with replacing(path) as aside:
-        module.save(comparisons, aside, suffix)
+        _format(suffix).save(comparisons, aside, suffix)
 
 
 def scan(

@@ -24,7 +24,7 @@ from nearer.comparisons.layouts import (
     understood_headers,
 )
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import OBJECTS, Table, columns_of, unknown_headers
+from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
@@ -42,39 +42,34 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
     """Yield the answers as tables of at most `chunk_rows` rows."""
     about: dict[str, Any] = {}
     headers: list[str] = []
-    layout: Layout | None = None
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    n_bad = 0
-    for line, value in _values_of_file(path):
-        if layout is None and not about and is_about(value):
-            try:
-                about = about_objects(value)
-            except ValueError as error:
-                raise ValueError(f"{path}, line {line} {error}") from None
-            continue
-        record = _record(value)
-        if layout is None and record is not None:
-            headers = list(record)
-            layout = understand(headers)
-            if layout is None:
-                raise unknown_headers(path, headers)
-        problem = _problem(value, record, layout)
-        if problem is not None:
-            if not drop:
+
+    def records() -> Iterator[tuple[int, dict[str, Any] | None]]:
+        nonlocal about, headers
+        layout: Layout | None = None
+        for line, value in _values_of_file(path):
+            if layout is None and not about and is_about(value):
+                try:
+                    about = about_objects(value)
+                except ValueError as error:
+                    raise ValueError(f"{path}, line {line} {error}") from None
+                continue
+            record = _record(value)
+            if layout is None and record is not None:
+                headers = list(record)
+                layout = understand(headers)
+                if layout is None:
+                    raise unknown_headers(path, headers)
+            problem = _problem(value, record, layout)
+            if problem is not None and not drop:
                 raise ValueError(f"{path}, line {line} {problem}")
-            n_bad += 1
-            continue
-        assert record is not None
-        records.append(record)
-        lines.append(line)
-        if len(records) == chunk_rows:
-            yield _table(path, records, lines, headers, about, n_bad)
-            records, lines, n_bad = [], [], 0
-    if n_bad and layout is None:
-        raise ValueError(f"{path} has no line that says anything")
-    if records or n_bad:
-        yield _table(path, records, lines, headers, about, n_bad)
+            yield line, record if problem is None else None
+
+    for lines, values, n_bad in in_chunks(records(), chunk_rows):
+        if not headers:
+            raise ValueError(f"{path} has no line that says anything")
+        names = dict.fromkeys([*headers, *(name for record in values for name in record)])
+        columns = {name: _column([record.get(name) for record in values]) for name in names}
+        yield Table(path, columns, lines, n_bad=n_bad, **about)
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
@@ -98,14 +93,9 @@ def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    r"""Yield the number of each line, from 1, and its value; blank lines are skipped.
+    """Yield the number of each line, from 1, and its value; blank lines are skipped.
 
     The value of a line that is not JSON is the error that says why, as the end of a sentence.
-
-    Examples
-    --------
-    >>> list(parse_lines([b"[0, 1, 2]\n", b"\n", b"oops\n"]))
-    [(1, [0, 1, 2]), (3, ValueError('is not JSON: Expecting value: line 1 column 1 (char 0)'))]
     """
     for number, raw in enumerate(lines, start=1):
         value: Any
@@ -127,13 +117,7 @@ def is_about(value: Any) -> bool:
 
 
 def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``names`` and ``n_objects`` of a first line about the objects, None for what it lacks.
-
-    Examples
-    --------
-    >>> about_objects({"nearer": 1, "names": ["Rome", "Oslo"]})
-    {'names': ('Rome', 'Oslo'), 'n_objects': None}
-    """
+    """Return the ``names`` and ``n_objects`` of a first line about the objects, None for what it lacks."""
     if value["nearer"] != VERSION:
         raise ValueError(f"is of version {value['nearer']!r}; this version of nearer reads version {VERSION}")
     names, n_objects = value.get("names"), value.get("n_objects")
@@ -147,34 +131,11 @@ def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
 def parse_answer(
     value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
 ) -> Answer:
-    """Return what one line says, whatever the layout of other lines.
+    """Return what the value of one line says, whatever the layout of other lines.
 
-    Parameters
-    ----------
-    value : object
-        The line's value, from `parse_lines`.
-    names : sequence of str, optional
-        The objects' names in order, if a first line gave them; no others are accepted then. Without them, cells
-        that are all numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
-    n_objects : int, optional
-        How many objects there are, if they are numbered.
-    named : bool
-        Objects have names: text that looks like a number is a name too. (JSON numbers stay numbers.)
-
-    Returns
-    -------
-    Answer
-        Fields other than objects, weight and answer are ignored.
-
-    Examples
-    --------
-    >>> parse_answer({"anchor": "x", "ranking": ["b", "a"], "rt": 0.7, "answer": 12})
-    Answer(comparisons=Comparisons(1 triplets, 3 objects), id=12)
-    >>> parse_answer({"anchor": "7", "near": "8", "far": "9"}, named=True).comparisons.names
-    ('7', '8', '9')
-    >>> parse_answer(["x", "x", "y"])
-    Traceback (most recent call last):
-    nearer.comparisons.rows.BadRowError: row 0 compares object 0 (x) with itself
+    `names` are the objects' names, if a first line gave them; no others are accepted then. With `named`, objects
+    have names, so that text that looks like a number is a name too (JSON numbers stay numbers). Fields other than
+    objects, weight and answer are ignored.
     """
     record = _record(value)
     layout = None if record is None else understand(list(record))
@@ -217,19 +178,6 @@ def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -
 def _all_numbers(cells: list[Any]) -> bool:
     flat = [part for cell in cells for part in (cell if isinstance(cell, list) else [cell])]
     return all(isinstance(part, int | float) for part in flat)
-
-
-def _table(
-    path: Path,
-    records: list[dict[str, Any]],
-    lines: list[int],
-    headers: list[str],
-    about: dict[str, Any],
-    n_bad: int,
-) -> Table:
-    headers = list(dict.fromkeys([*headers, *(name for record in records for name in record)]))
-    columns = {name: _column([record.get(name) for record in records]) for name in headers}
-    return Table(path, columns, lines, n_bad=n_bad, **about)
 
 
 def _column(cells: list[Any]) -> Any:

@@ -16,26 +16,11 @@ TEXT = "text"  # the column of texts for a model that was not fitted on a named 
 
 
 def match_rows(answers: Comparisons, table: FeatureTable, source: Path) -> tuple[Comparisons, NDArray[np.intp]]:
-    """Find the objects of answers among the rows of a table.
+    """Return answers and the row of a table of each of their objects, -1 if it has none.
 
     Objects are matched by name if both have names, and otherwise by number. If the names of the table are all
-    numbers, possibly with leading zeros, answers by number are taken to name them.
-
-    Parameters
-    ----------
-    answers : Comparisons
-        The answers.
-    table : FeatureTable
-        The objects.
-    source : Path
-        The file of the answers, for the error message.
-
-    Returns
-    -------
-    answers : Comparisons
-        The answers, with names if they were matched by name.
-    rows : array of shape (n_objects,)
-        The row of the table of each object of the answers; -1 for an object that the table does not have.
+    numbers, possibly with leading zeros, answers by number are taken to name them. `source` is the file of the
+    answers.
     """
     names = table.names
     if answers.names is None and names is not None and all(name.isdecimal() for name in names):
@@ -75,22 +60,7 @@ def unmatched_objects(answers: Comparisons, rows: NDArray[np.intp]) -> Sequence[
 
 
 def read_table_for(model: Any, path: Path, names: str | None = None) -> FeatureTable:
-    """Read the table that a fitted model is asked about: its columns, whatever their order in the file.
-
-    Parameters
-    ----------
-    model : fitted estimator or Pipeline
-        If its first step takes texts, the column that it was fitted on is read.
-    path : Path
-        The table.
-    names : str, optional
-        Its column of names.
-
-    Returns
-    -------
-    FeatureTable
-        What the model, or the first step of the pipeline, takes as X.
-    """
+    """Read the columns that a fitted model, or the first step of a pipeline, takes, in any order in the file."""
     first = model.steps[0][1] if hasattr(model, "steps") else model
     if hasattr(first, "terms_"):
         return read_texts(path, first.column_ or TEXT, names=names)

@@ -4,7 +4,8 @@ A `Table` becomes Comparisons, or, checked cell by cell, features, texts, labels
 other way, from Comparisons to the columns of a file.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,10 @@ OBJECTS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
 @dataclass(frozen=True)
 class Table:
-    """Consecutive rows of one file.
+    """Consecutive rows of one file, and what the file itself says about its objects.
 
-    Attributes
-    ----------
-    path : Path
-    columns : dict of header to cells
-    lines : sequence of int, or None
-        The line of the file that each row starts in; None where rows are counted from 0.
-    names, n_objects : optional
-        What the file itself says about its objects.
-    n_bad : int
-        Rows that were dropped while reading because they have too few cells.
+    `lines` has the line of the file that each row starts in; None where rows are counted from 0. `n_bad` rows were
+    dropped while reading because they have too few cells.
     """
 
     path: Path
@@ -122,6 +115,41 @@ class Table:
         """Return the error that names a row by its place in the file."""
         where = f"row {self.first_row + row}" if self.lines is None else f"line {self.lines[row]}"
         return ValueError(f"{self.path}, {where} {problem}")
+
+
+def check_suffix(path: Path, formats: Iterable[str], clause: str = "its name must end in") -> str:
+    """Return the suffix of a path, in lower case; ValueError if it is none of the formats."""
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        raise ValueError(f"cannot tell the format of {path}: {clause} {', '.join(formats)}")
+    return suffix
+
+
+def existing_file(path: str | os.PathLike[str], formats: Iterable[str], *clause: str) -> tuple[Path, str]:
+    """Return the path of a file that exists, and its suffix, which is one of the formats."""
+    path = Path(path)
+    suffix = check_suffix(path, formats, *clause)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    return path, suffix
+
+
+def in_chunks(records: Iterable[tuple[int, Any]], size: int | None) -> Iterator[tuple[list[int], list[Any], int]]:
+    """Yield lines and values of at most `size` records, and how many were left out as their value is None."""
+    lines: list[int] = []
+    values: list[Any] = []
+    n_bad = 0
+    for line, value in records:
+        if value is None:
+            n_bad += 1
+            continue
+        lines.append(line)
+        values.append(value)
+        if len(values) == size:
+            yield lines, values, n_bad
+            lines, values, n_bad = [], [], 0
+    if values or n_bad:
+        yield lines, values, n_bad
 
 
 def _concatenate(one: Column, two: Column) -> Column:
@@ -220,6 +248,14 @@ def parse_texts(table: Table, column: str) -> NDArray[Any]:
     return np.array([str(text) for text in texts], dtype=object)  # not numpy's own strings
 
 
+def optional_columns(comparisons: Comparisons) -> dict[str, Any]:
+    """Return those of weights, subjects and answers that comparisons have."""
+    columns = {"weights": comparisons.weights, "subjects": comparisons.subjects}
+    if comparisons.n_answers < len(comparisons):
+        columns["answers"] = comparisons.answers
+    return {name: column for name, column in columns.items() if column is not None}
+
+
 def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
     """Return the columns to write: the objects (by name if `named`), then weights, subjects, answers and extras.
 
@@ -229,12 +265,7 @@ def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for header, numbers in zip(headers, comparisons.rows.T, strict=True):
         columns[header] = np.array(comparisons.names)[numbers] if named and comparisons.names else numbers
-    if comparisons.weights is not None:
-        columns["weight"] = comparisons.weights
-    if comparisons.subjects is not None:
-        columns["subject"] = comparisons.subjects
-    if comparisons.n_answers < len(comparisons):
-        columns["answer"] = comparisons.answers
+    columns |= {OPTIONAL[name].headers[0]: column for name, column in optional_columns(comparisons).items()}
     for name, column in comparisons.extra.items():
         layout = understand([*columns, name])
         extras = () if layout is None else (*layout.others, *(OPTIONAL.keys() - ARGUMENTS))
