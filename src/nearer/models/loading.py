@@ -29,6 +29,7 @@ PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 #     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
+    "LEGO": {"max_epochs": "max_iter"},
     "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
     "SGD": {"step": "step_size"},
