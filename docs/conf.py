@@ -1,5 +1,6 @@
 """How Sphinx builds the documentation: offline, with every warning an error (`make docs`)."""
 
+import shutil
 import sys
 import warnings
 from importlib import import_module
@@ -86,6 +87,7 @@ def write_registry() -> None:
 
 
 write_registry()
+shutil.rmtree(HERE / "api", ignore_errors=True)  # pages of names that are gone would be warned about
 
 
 def setup(app):

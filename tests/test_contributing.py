@@ -54,11 +54,13 @@ def run(copy, *arguments):
 def test_what_is_tried_works(extended):
     copy, trials = extended
     shown = run(copy, "-W", "error", "-c", trials)
-    scores = [float(score) for score in re.findall(r"\b0\.\d{2,}\b", shown)]
+    # Of two losses, two solvers and the votes.
+    scores = [float(score) for score in re.findall(r" (0\.\d+)(?= |\n)", shown)][:5]
     assert len(scores) == 5
     assert min(scores) > 0.8, shown
     assert "line 2 has confidence 'high'" in shown
     assert "Vienna" in shown
+    assert shown.count("saved ") == 2
 
 
 def test_the_suite_accepts_the_new_loss_and_solver(extended):

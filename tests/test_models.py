@@ -17,9 +17,10 @@ import nearer
 from model_files import damage, npy, rewritten
 from nearer.embedding import SVRG
 from nearer.losses import TSTE
-from nearer.models import FORMAT, MODELS, SavedModel, load_model, loading, save_model
+from nearer.models import FORMAT, SavedModel, load_model, loading, save_model
 from nearer.models.loading import decode
 from nearer.models.saving import encode
+from nearer.registry import REGISTRY, Entry
 
 FIXTURE = Path(__file__).parent / "data" / "model-format-1.nearer"
 
@@ -58,10 +59,10 @@ class MyLoss:
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    room = types.ModuleType("a_room_for_tests")
+    room = types.ModuleType("a_package_of_tests")
     room.Learner = Learner
-    monkeypatch.setitem(sys.modules, "a_room_for_tests", room)
-    monkeypatch.setitem(MODELS, "Learner", "a_room_for_tests")
+    monkeypatch.setitem(sys.modules, "a_package_of_tests", room)
+    monkeypatch.setitem(REGISTRY, "Learner", Entry("a_package_of_tests", "Tests"))
 
 
 @pytest.fixture

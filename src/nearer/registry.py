@@ -52,6 +52,7 @@ REGISTRY: dict[str, Entry] = {
     "RCA": Entry("nearer.similarity", FEATURES, command="rca"),
     "LMNN": Entry("nearer.similarity", FEATURES, command="lmnn"),
     "Euclidean": Entry("nearer.similarity", FEATURES, top_level=False),
+    "ComparisonEstimator": Entry("nearer.similarity", FEATURES, saved=False, top_level=False),
     "LabelRanker": Entry("nearer.ranking", LABELS),
     "FeatureMap": Entry("nearer.features", TRANSFORMERS),
     "InformationGain": Entry("nearer.features", TRANSFORMERS),

@@ -118,7 +118,7 @@ def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_pat
     assert done.stderr == f"nearer: left out of {shoes.csv}, as the model was fitted without: kind\n"
     lines = done.stdout.splitlines()
     del learned.feature_names_in_
-    numbers, values = learned.neighbors(None, shoes.X, 3)
+    values, numbers = learned.neighbors(None, shoes.X, 3)
     wanted = [f"{shoes.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
     assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
     similar = name in ("bilinear", "low-rank")

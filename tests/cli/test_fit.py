@@ -132,7 +132,7 @@ def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, text, opti
 
 def test_epochs_are_the_librarys_unless_given(europe):
     default = inspect.signature(OrdinalEmbedding).parameters["max_iter"].default
-    assert load_model(europe.model).max_epochs == default
+    assert load_model(europe.model).max_iter == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
     assert f"Maximum number of passes over the answers. [default: ({default} for a map)]" in " ".join(told.split())
 

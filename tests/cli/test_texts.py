@@ -115,7 +115,7 @@ def test_every_such_model_learns_from_labels_and_finds_neighbors(here, news, tmp
     assert [type(step).__name__ for _, step in found.steps] == ["TextFeatures", commands()[name]]
     lines = here("neighbors", tmp_path / "m", "--features", news.csv, "money-4", "-k", 3).stdout.splitlines()
     X = found[:-1].transform(news.texts)
-    numbers, values = found[-1].neighbors(None, X, 3)
+    values, numbers = found[-1].neighbors(None, X, 3)
     wanted = [f"{news.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
     assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
 
@@ -178,7 +178,7 @@ def test_pipelines_that_were_saved_elsewhere(here, news, tmp_path):
     np.save(tmp_path / "x.npy", X.toarray())
     lines = here("neighbors", tmp_path / "numbers.nearer", "--features", tmp_path / "x.npy", 4, "-k", 1).stdout
     chosen = made[:-1].transform(X.toarray())
-    assert f"{made[-1].neighbors(None, chosen, 1)[0][4, 0]} " in lines
+    assert f"{made[-1].neighbors(None, chosen, 1)[1][4, 0]} " in lines
     made = make_pipeline(TextFeatures(), BilinearSimilarity(n_triplets=500, random_state=0))
     save_model(made.fit(news.texts, news.labels), tmp_path / "texts.nearer")
     (tmp_path / "t.csv").write_text(news.csv.read_text().replace("body", "text"))

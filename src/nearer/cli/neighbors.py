@@ -45,7 +45,7 @@ def neighbors(
     else:
         heading = "nearest to {}, by distance" if hasattr(learned, "distance") else "most like {}, by similarity"
         # One more, since the object itself is usually among them; by a similarity it need not be.
-        found, distances = learned.neighbors(table[[place]], table, min(k + 1, n))
+        distances, found = learned.neighbors(table[[place]], table, min(k + 1, n))
         others = [pair for pair in zip(found[0].tolist(), distances[0].tolist(), strict=True) if pair[0] != place]
         numbers, values = map(list, zip(*others[: min(k, n - 1)], strict=True))
     listed = [str(number) if known is None else known[number] for number in numbers]

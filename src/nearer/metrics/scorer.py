@@ -18,10 +18,11 @@ NARROW = 64  # columns up to which pairwise distances are as fast as products
 BLOCK = 1 << 21  # scores per call of the model, which may process all objects each time
 
 
-def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
+def retrieval_map_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the mean average precision of each row of X as a query against the other rows.
 
-    Use it as ``scoring`` in scikit-learn, as in ``cross_val_score(model, X, y, scoring=retrieval_map_scorer)``.
+    Similarities of this library have it as ``score``. Use it as ``scoring`` for other models, as in
+    ``cross_val_score(PCA(2), X, y, scoring=retrieval_map_scorer)``.
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
         Scores are computed for blocks of queries; the table of all objects by all objects is never held.
     y : array-like, shape (n_objects,)
         Labels: an object is relevant to a query if it has the same.
+    sample_weight : array-like, shape (n_objects,), optional
+        Weights of the queries.
 
     Returns
     -------
@@ -51,6 +54,9 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
     n, labels = X.shape[0], np.asarray(y)
     if labels.shape != (n,):
         raise ValueError(f"y must have one label per row of X: X has shape {X.shape}, y has shape {labels.shape}")
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights is not None and weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one number per row of X, {n}; got shape {weights.shape}")
     codes, _ = encode_labels(labels, labels)
     scores_of, values = _scores_of(estimator, X), np.empty(n)
     for block in blocks(n, max(1, BLOCK // max(1, n))):
@@ -66,7 +72,10 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
             return queries[part, None] == codes
 
         values[block] = evaluate(scores, relevant, average_precision, n, skip_self=True, first=block.start)
-    return mean_over_queries(values)
+    if weights is None:
+        return mean_over_queries(values)
+    counted = ~np.isnan(values)
+    return float(np.average(values[counted], weights=weights[counted]))
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -29,10 +29,20 @@ PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 #     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
+    "LEGO": {"max_epochs": "max_iter"},
+    "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
     "SGD": {"step": "step_size"},
     "Batch": {"step": "step_size"},
     "TextFeatures": {"n_terms": "max_features", "min_documents": "min_df", "weights_": "idf_"},
+}
+# Parameters that are now those of a solver object: the name of the solver, and the class that takes them.
+MOVED = {
+    "BilinearSimilarity": {
+        "aggressiveness": ("oasis", "nearer.similarity", "OASIS"),
+        "symmetric": ("oasis", "nearer.similarity", "OASIS"),
+        "output": ("sdca", "nearer.similarity", "SDCA"),
+    },
 }
 
 
@@ -226,7 +236,20 @@ def _params(
             ) from None
         except (ValueError, TypeError, KeyError) as error:
             raise _Unreadable(f"is damaged: parameter {name}: {error}") from error
+    _move_to_solver(record["model"], params)
     return params | overrides
+
+
+def _move_to_solver(kind: str, params: dict[str, Any]) -> None:
+    """Replace the name of a solver by the solver object where its parameters were those of the estimator."""
+    for name, (solver, module, solver_kind) in MOVED.get(kind, {}).items():
+        if name not in params:
+            continue
+        value = params.pop(name)
+        if params.get("solver") == solver or type(params.get("solver")).__name__ == solver_kind:
+            if isinstance(params["solver"], str):
+                params["solver"] = getattr(import_module(module), solver_kind)()
+            params["solver"].set_params(**{name: value})
 
 
 def _build(record: dict[str, Any], kind: Any, params: dict[str, Any]) -> Any:
