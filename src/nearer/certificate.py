@@ -167,11 +167,6 @@ def lower_bound(height: float, smallest: float, regularization: float, n_objects
 
     `height` is the weighted mean height of lines below the losses, `smallest` a lower bound of the smallest
     eigenvalue of their weighted mean slope, without the regularization.
-
-    Examples
-    --------
-    >>> lower_bound(0.5, -0.02, 0.1, 10)  # twice as steep as the regularization
-    0.25
     """
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 
@@ -195,15 +190,7 @@ def shares(comparisons: Comparisons) -> Floats:
 
 
 def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_array:
-    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ.
-
-    Examples
-    --------
-    >>> laplacian(np.array([[0, 1, 2]]), np.array([1.0]), np.array([-1.0]), 3).toarray()
-    array([[ 0., -1.,  1.],
-           [-1.,  1.,  0.],
-           [ 1.,  0., -1.]])
-    """
+    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ."""
     first = np.concatenate([rows[:, 0], rows[:, 0 if rows.shape[1] == 3 else 2]])
     second = np.concatenate([rows[:, 1], rows[:, -1]])
     pull = np.concatenate([near, far])
@@ -212,14 +199,7 @@ def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_arra
 
 
 def smallest_eigenpair(matrix: Floats) -> tuple[float, Floats]:
-    """Return a lower bound of the smallest eigenvalue, exact up to rounding, and its eigenvector.
-
-    Examples
-    --------
-    >>> value, vector = smallest_eigenpair(np.diag([3.0, -1.0, 2.0]))
-    >>> round(value, 12), int(np.abs(vector).argmax())
-    (-1.0, 1)
-    """
+    """Return a lower bound of the smallest eigenvalue, exact up to rounding, and its eigenvector."""
     values, vectors = eigh(matrix, subset_by_index=[0, 0], check_finite=False)
     rounding = len(matrix) * float(np.finfo(np.float64).eps) * float(np.abs(matrix).sum(axis=0).max())
     return float(values[0]) - rounding, vectors[:, 0]

@@ -178,13 +178,7 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
 
 
 class _Copier:
-    """Copies functions with names bound and every plain helper they call compiled, once each.
-
-    Parameters
-    ----------
-    bound : dict
-        What names stand for: methods of a loss, plain functions, or numbers.
-    """
+    """Copy functions with names bound to ``bound`` and every plain helper they call compiled, once each."""
 
     def __init__(self, bound: dict[str, Any]) -> None:
         self.bound = bound

@@ -105,8 +105,8 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
 def superimpose(points: Floats, reference: Floats) -> tuple[Floats, Floats, Floats, float]:
     """Rotate centred points onto a centred reference: orthogonal Procrustes (Schönemann 1966).
 
-    Returns the points and the reference, padded with zeros to the same number of columns, the centre of the
-    reference, and the sum of the singular values of their cross product.
+    Return both, padded with zeros to the same number of columns, the centre of the reference, and the sum of the
+    singular values of their cross product.
     """
     n_dims = max(points.shape[1], reference.shape[1])
     points, reference = (np.pad(table, ((0, 0), (0, n_dims - table.shape[1]))) for table in (points, reference))

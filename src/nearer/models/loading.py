@@ -287,13 +287,7 @@ class Custom(Exception):
 
 
 def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return the value that `nearer.models.saving.encode` turned into this JSON.
-
-    Examples
-    --------
-    >>> decode({"part": "TSTE", "module": "nearer.losses", "params": {"alpha": 2.0}}, {})
-    TSTE(alpha=2.0)
-    """
+    """Return the value that `nearer.models.saving.encode` turned into this JSON."""
     if isinstance(value, list):
         return [decode(item, arrays) for item in value]
     if not isinstance(value, dict):

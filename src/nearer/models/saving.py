@@ -158,16 +158,7 @@ def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.n
 
 
 def encode(value: Any, where: str, arrays: dict[str, np.ndarray], *, custom: bool = True) -> Any:
-    """Return JSON for a value; arrays in it are put into `arrays` under names that begin with `where`.
-
-    Examples
-    --------
-    >>> arrays = {}
-    >>> encode((1, None, np.float32(0.5)), "params.pair", arrays)
-    {'tuple': [1, None, 0.5]}
-    >>> encode([0.0, math.inf], "params.range", arrays)
-    [0.0, {'float': 'inf'}]
-    """
+    """Return JSON for a value; arrays in it are put into `arrays` under names that begin with `where`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -213,13 +204,7 @@ def _encode_part(value: Any, where: str, arrays: dict[str, np.ndarray], custom: 
 
 
 def plain_array(value: Any, what: str) -> np.ndarray:
-    """Return an array that .npy can hold without pickle: finite numbers, booleans or text.
-
-    Examples
-    --------
-    >>> plain_array(np.array(["Vienna", "Rome"], dtype=object), "names_").dtype.kind
-    'U'
-    """
+    """Return an array that .npy can hold without pickle: finite numbers, booleans or text."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufU":
         items = array.ravel().tolist()
