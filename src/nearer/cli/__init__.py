@@ -11,7 +11,18 @@ from nearer.cli.app import app
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "fit", "stream", "score", "map", "neighbors", "check", "convert", "simulate", "cache")
+COMMANDS = (
+    "demo",
+    "fit",
+    "stream",
+    "score",
+    "map",
+    "neighbors",
+    "check",
+    "convert",
+    "simulate",
+    "cache",
+)
 
 for _name in COMMANDS:  # in the order of --help
     import_module(f"nearer.cli.{_name}")
