@@ -120,9 +120,7 @@ def certify(
     points, comparisons = np.asarray(points, dtype=np.float64), Comparisons.of(comparisons)
     rows, n = comparisons.rows, len(points)
     if points.ndim != 2 or comparisons.n_objects > n:
-        raise ValueError(
-            f"{comparisons.n_objects} objects need as many points; got an array of shape {points.shape}"
-        )
+        raise ValueError(f"{comparisons.n_objects} objects need as many points; got shape {points.shape}")
     if len(rows) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
         raise ValueError("there is nothing to certify: no comparisons, or all weights are zero")
     share = shares(comparisons)
@@ -152,9 +150,8 @@ def check_certifiable(loss: Any, regularization: float) -> None:
     """Raise a ValueError if there is no lower bound."""
     if not loss_trait(loss, "convex"):
         names = ", ".join(losses_with("convex"))
-        raise ValueError(
-            f"only a convex loss ({names}, or your own with convex = True) has a provable optimum; got {loss!r}"
-        )
+        known = f"{names}, or your own with convex = True"
+        raise ValueError(f"only a convex loss ({known}) has a provable optimum; got {loss!r}")
     if not regularization > 0:
         raise ValueError(
             "without regularization the optimum may be at infinity: regularization must be a number above 0; "

@@ -55,19 +55,18 @@ def nearer_command(
 def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that registers a command; its docstring and the examples, command lines, are its help."""
 
-    def register(function: Callable[..., None]) -> Callable[..., None]:
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         lines = "\n".join(f"  {example}" for example in examples)
         # \b keeps click from joining the lines of a paragraph.
         help = f"{inspect.getdoc(function)}\n\n\b\nFor example:\n{lines}"
         # A command that needs arguments shows its help if there are none.
         parameters = inspect.signature(function).parameters.values()
         needs_input = any(parameter.default is inspect.Parameter.empty for parameter in parameters)
-        app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)(
-            _handle_errors(function)
-        )
+        register = app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)
+        register(_handle_errors(function))
         return function
 
-    return register
+    return decorate
 
 
 ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
@@ -76,6 +75,11 @@ ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
 def output(help: str) -> Any:
     """Return the option for the file that a command writes."""
     return typer.Option("-o", "--output", help=help, show_default=False)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is on or off."""
+    return typer.Option(name, help=help)
 
 
 def numeric(help: str, default: str, min: float | None = None) -> Any:

@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from nearer.cli.app import INTERRUPTED, command, count, given_options, number_or, numeric, print_facts, print_note
+from nearer.cli.app import (
+    INTERRUPTED,
+    command,
+    count,
+    flag,
+    given_options,
+    number_or,
+    numeric,
+    print_facts,
+    print_note,
+)
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
 from nearer.cli.tasks import TooFewError, read_data
 from nearer.files import check_writable
@@ -113,10 +123,10 @@ def fit(
         int | None, numeric("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
     ] = None,
     psd: Annotated[
-        bool, typer.Option("--psd", help="Keep the similarity positive semidefinite, a kernel, as low-rank does.")
+        bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
     ] = False,
     early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop when answers held out for this get no better.")
+        bool, flag("--early-stopping", "Stop when answers held out for this get no better.")
     ] = False,
     held_out: Annotated[
         float,

@@ -204,9 +204,8 @@ def load_with_table(path: Path, features: Path | None, names: str | None) -> tup
 def check_objects(model: Any, path: Path) -> None:
     """Raise a ValueError for a model that has no objects of its own."""
     if not (hasattr(model, "embedding_") or hasattr(model, "kernel_")):
-        raise ValueError(
-            f"{path} is a {type(model).__name__}: such a model has no objects of its own to compare or map"
-        )
+        kind = type(model).__name__
+        raise ValueError(f"{path} is a {kind}: such a model has no objects of its own to compare or map")
 
 
 def points_of(model: Any) -> "np.ndarray":

@@ -12,6 +12,7 @@ import typer
 from nearer.cli.app import (
     command,
     count,
+    flag,
     given_options,
     number_or,
     numeric,
@@ -43,9 +44,7 @@ class BadLineError(ValueError):
 )
 def stream(
     out: Annotated[Path, output("The model file to write.")],
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue with the existing model file and its options.")
-    ] = False,
+    resume: Annotated[bool, flag("--resume", "Continue with the existing model file and its options.")] = False,
     loss: Annotated[
         str | None, typer.Option(help="The loss of an answer: gnmds, ste, ckl, tste or soe.", show_default="gnmds")
     ] = None,
@@ -83,9 +82,7 @@ def stream(
     seed: Annotated[int | None, numeric("Draws the earlier answers of --passes.", "0", min=0)] = None,
     every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
     save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Report a bad line and continue, instead of stopping.")
-    ] = False,
+    skip_bad: Annotated[bool, flag("--skip-bad", "Report a bad line and continue, instead of stopping.")] = False,
 ) -> None:
     """Learn a kernel from answers on standard input, each as it arrives.
 
@@ -184,10 +181,8 @@ def _learn(
         if is_new and every and answers.n_answers % every == 0:
             right = f"{percent(answers.recent_accuracy):>7} of the last {len(answers.recent)} predicted"
             each = f"{1000 * busy / (answers.n_answers - reported):.1f} ms each"
-            line = (
-                f"{count(answers.n_answers, 'answer'):>19}  {right}  {count(answers.n_objects, 'object')}, {each}"
-            )
-            print(line, file=sys.stderr, flush=True)
+            learned, known = count(answers.n_answers, "answer"), count(answers.n_objects, "object")
+            print(f"{learned:>19}  {right}  {known}, {each}", file=sys.stderr, flush=True)
             reported, busy = answers.n_answers, 0.0
         if is_new and save_every and answers.n_answers % save_every == 0:
             save(answers.model, out)

@@ -56,9 +56,8 @@ class AnswerStream:
                 raise BadRowError(0, str(error)) from None
             return False
         limits = [n for n in (self._about.get("n_objects"), self.model.n_objects) if n is not None]
-        comparisons, answer_id = parse_answer(
-            value, self._about.get("names"), min(limits, default=None), named=self._names is not None
-        )
+        n_objects, named = min(limits, default=None), self._names is not None
+        comparisons, answer_id = parse_answer(value, self._about.get("names"), n_objects, named)
         predicted = self._predict(comparisons)
         self._partial_fit(comparisons)
         continues = answer_id is not None and answer_id == self._last_id
@@ -89,9 +88,7 @@ class AnswerStream:
         known = set(self._names or ())
         most, new = self.model.n_objects, [name for name in comparisons.names or () if name not in known]
         if most is not None and len(known) + len(new) > most:
-            raise BadRowError(
-                0, f"names {new[-1]!r}, but there are only {most} objects, and they have other names"
-            )
+            raise BadRowError(0, f"names {new[-1]!r}, but there are only {most} objects, with other names")
         try:
             self.model.partial_fit(comparisons)
         except MemoryError:

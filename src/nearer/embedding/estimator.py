@@ -339,9 +339,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         rows = match_objects(comparisons, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
-            raise ValueError(
-                "these comparisons name objects that the map was not fitted to: it has no gap on them"
-            )
+            raise ValueError("these comparisons name objects that the map does not have: it has no gap on them")
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 

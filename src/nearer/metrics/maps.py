@@ -87,9 +87,8 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     """
     points, target = (np.asarray(table, dtype=np.float64) for table in (points, reference))
     if points.ndim != 2 or target.ndim != 2 or len(points) != len(target):
-        raise ValueError(
-            f"points and reference must have as many rows; got shapes {points.shape} and {target.shape}"
-        )
+        shapes = f"{points.shape} and {target.shape}"
+        raise ValueError(f"points and reference must have as many rows; got shapes {shapes}")
     if not (np.isfinite(points).all() and np.isfinite(target).all()):
         raise ValueError("points and reference must be finite")
     n_dims = target.shape[1]
