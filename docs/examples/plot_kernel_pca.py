@@ -21,10 +21,11 @@ simulated = comparisons_from_points(cities.points, 4000, noise=flip(0.05), rando
 answers = Comparisons(simulated, names=cities.names)
 
 # %%
-# One answer at a time: predict it, then learn from it. Small steps taken often use the answers well (``passes=5``
-# goes over four earlier ones for each new one), and shrinkage leads to few dimensions.
+# One answer at a time: predict it, then learn from it. Many small steps use the answers well
+# (``steps_per_answer=5`` replays four earlier ones for each new one), and shrinkage leads to few dimensions.
 
-model = OnlineKernel(passes=5, aggressiveness=0.1, shrinkage=0.05, random_state=0).partial_fit(answers[:1])
+model = OnlineKernel(steps_per_answer=5, aggressiveness=0.1, shrinkage=0.05, random_state=0)
+model.partial_fit(answers[:1])
 was_right = []
 for number in range(1, len(answers)):
     answer = answers[number : number + 1]

@@ -114,7 +114,7 @@ def stream(
     }
     given = {name: value for name, value in options.items() if value is not None}
     learning = Learning((old_kernel if resume else new_kernel)(out, given))
-    before = getattr(learning.model, "n_seen_", 0)
+    before = getattr(learning.model, "n_samples_seen_", 0)
     if sys.stdin is not None and sys.stdin.isatty():
         aside("answers come from the keyboard, one JSON value a line; Ctrl-D ends")
     n_bad, error = 0, None

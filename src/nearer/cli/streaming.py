@@ -45,7 +45,7 @@ class Learning:
 
     def _look(self) -> None:
         """See what the kernel knows."""
-        self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_seen_") else 0
+        self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
         self._known = set(self._names or ())
 
     @property
@@ -135,18 +135,18 @@ def _share(right: float, weight: float) -> float:
 def new_kernel(path: Path, given: dict[str, Any]) -> "OnlineKernel":
     """Make the kernel of a new stream; what is wrong with the options is told before the first answer."""
     from nearer import OnlineKernel
-    from nearer.kernel.step_size import check_steps
-    from nearer.losses import as_loss
+    from nearer.kernel.online import erkle_solver
 
     if path.exists():
         raise ValueError(f"{path} is there already: go on with it by --resume, or name another file")
     given = {"seed": 0, **given}
     if "step" in given:
         given["step"] = _step(given["step"])
-    parameters = {"objects": "n_objects", "seed": "random_state"}
+    parameters = {
+        "objects": "n_objects", "seed": "random_state", "step": "learning_rate", "passes": "steps_per_answer",
+    }  # fmt: skip
     model = OnlineKernel(**{parameters.get(name, name): value for name, value in given.items()})
-    as_loss(model.loss, 2)
-    check_steps(model)
+    erkle_solver(model)
     return model
 
 
