@@ -90,7 +90,10 @@ SHARED: Mapping[str, Constraint] = {
 
 
 def check_parameters(model: Any) -> None:
-    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is."""
+    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is.
+
+    A class may have a method ``_check_combinations`` for parameters that depend on each other.
+    """
     own: Mapping[str, Constraint] = getattr(model, "_constraints", {})
     kind: Any = type(model)
     names = _parameter_names(kind)
@@ -102,6 +105,8 @@ def check_parameters(model: Any) -> None:
             raise ValueError(f"{owner}{name} must be {constraint.wanted}; got {value!r}")
     if "n_jobs" in names:
         n_threads(model.n_jobs)
+    if hasattr(model, "_check_combinations"):
+        model._check_combinations()
 
 
 @cache

@@ -435,7 +435,7 @@ def test_wrong_rows_are_named(rows, words):
 
 
 def test_wrong_weights_and_unfitted_models():
-    with pytest.raises(ValueError, match="sample_weight must have one number a row"):
+    with pytest.raises(ValueError, match="sample_weight must have one number per row"):
         OrdinalEmbedding().fit(NOISY, sample_weight=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"weight"):
         OrdinalEmbedding().fit(NOISY, sample_weight=-np.ones(len(NOISY)))

@@ -31,10 +31,9 @@ from nearer.comparisons.random_state import child_generator
 from nearer.kernel import state as engine
 from nearer.kernel.erkle import ERKLE
 from nearer.kernel.large import LargeKernel
-from nearer.kernel.online import erkle_solver
 from nearer.kernel.psd_kernel import EigenvalueBound, SmallKernel
 from nearer.kernel.steps import direction_of
-from nearer.losses import CKL, GNMDS, STE
+from nearer.losses import CKL, GNMDS, STE, as_loss
 from nearer.simulate import comparisons_from_points
 
 POINTS = np.random.default_rng(0).normal(size=(100, 50))
@@ -127,8 +126,7 @@ def test_a_passive_aggressive_step_meets_the_margin_exactly_before_projection(se
 
 
 def engine_rule(loss="gnmds", **parameters):
-    solver, loss = erkle_solver(OnlineKernel(loss, aggressiveness=None, **parameters))
-    return solver.step_rule(loss).size
+    return ERKLE(aggressiveness=None, **parameters).step_rule(as_loss(loss, 2)).size
 
 
 @pytest.mark.parametrize("wanted", [0.55, 0.7311, 0.9, 0.99])
@@ -244,7 +242,7 @@ def test_fair_replay_draws_more_evenly():
 
 def test_a_factor_for_any_loss():
     """f is 1 - p for STE, and half the difference of the slopes for a loss whose slopes differ."""
-    ste_size, ckl_size = (engine_rule(loss, learning_rate=1.0)(2.0, 1.0, 10.0, 1.0, 1) for loss in ("ste", "ckl"))
+    ste_size, ckl_size = (engine_rule(loss, step_size=1.0)(2.0, 1.0, 10.0, 1.0, 1) for loss in ("ste", "ckl"))
     assert ste_size == pytest.approx(1 - STE().probability(2.0, 1.0))
     near, far = CKL().slopes(2.0, 1.0)
     assert ckl_size == pytest.approx((near - far) / 2)

@@ -18,7 +18,7 @@ from nearer.iterative import IterativeEstimator
 from nearer.kernel.convex import KernelProblem
 from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
 from nearer.kernel.solver import ProximalLBFGS, Solution
-from nearer.losses import SOE, TSTE, as_loss, baseline_loss
+from nearer.losses import as_loss, baseline_loss, loss_trait, losses_with
 from nearer.models import SavedModel
 from nearer.monitor import Monitor
 from nearer.parameters import check_parameters
@@ -183,6 +183,9 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
         self._set_result(result)
         return self
 
+    def _check_combinations(self) -> None:
+        _kernel_loss(self.loss, 2)
+
     def _start(self, comparisons: Comparisons, loss: Any, monitor: Monitor) -> tuple[float, np.ndarray]:
         """Return the ridge, chosen where it is "auto", and points to start from."""
         points = equidistant_points(comparisons)
@@ -213,10 +216,11 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
 
 def _kernel_loss(loss: Any, n_objects: int) -> Any:
     """Return the loss object; ValueError if a kernel cannot be learned with it."""
-    accepted = '"gnmds", "ste", "ckl", or an object of your own'
-    if loss in ("tste", "soe") if isinstance(loss, str) else isinstance(loss, TSTE | SOE):
+    usable = as_loss(loss, n_objects)
+    if not loss_trait(usable, "kernel_form"):
+        accepted = ", ".join(f'"{name}"' for name in losses_with("kernel_form")) + ", or an object of your own"
         raise ValueError(f"{loss!r} has no convex form over kernels: loss must be {accepted}")
-    return as_loss(loss, n_objects)
+    return usable
 
 
 def equidistant_points(comparisons: Comparisons) -> np.ndarray:

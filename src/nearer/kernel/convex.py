@@ -16,7 +16,7 @@ import numpy as np
 from nearer.certificate import Lines, hinge_lines, lower_bound, shares, smallest_eigenpair, tangents
 from nearer.comparisons import Comparisons
 from nearer.kernel.predict import kernel_distances
-from nearer.losses import GNMDS
+from nearer.losses import loss_trait
 
 WIDTH_FACTOR = 2.0  # by which the width of the smooth hinge changes per round
 
@@ -46,9 +46,9 @@ class Smooth:
 class SmoothHinge:
     """The hinge of GNMDS with a proximal term around multipliers, one per row, from 0 to 1."""
 
-    def __init__(self, loss: GNMDS, multipliers: np.ndarray) -> None:
-        self.margin = loss.margin
-        self.width = abs(loss.margin) or 1.0
+    def __init__(self, loss: Any, multipliers: np.ndarray) -> None:
+        self.margin = loss.hinge_margin
+        self.width = abs(self.margin) or 1.0
         self.multipliers = multipliers
 
     def _maximiser(self, violation: np.ndarray) -> np.ndarray:
@@ -94,13 +94,13 @@ class KernelProblem:
         self.regularization = regularization
         self.ridge = regularization / self.n_objects
         self.share = shares(comparisons)
-        self.certifiable = bool(getattr(loss, "convex", False)) and regularization > 0
+        self.certifiable = bool(loss_trait(loss, "convex")) and regularization > 0
         second = 0 if rows.shape[1] == 3 else 2
         self._pairs = np.concatenate(
             [rows[:, 0] * self.n_objects + rows[:, 1], rows[:, second] * self.n_objects + rows[:, -1]]
         )
         self.smooth: Smooth | SmoothHinge = Smooth(loss)
-        if type(loss) is GNMDS:
+        if loss_trait(loss, "hinge_margin") is not None:
             self.smooth = SmoothHinge(loss, np.zeros(len(rows)) if multipliers is None else multipliers)
 
     def objective(self, kernel: np.ndarray) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearer.kernel.state import ErkleState
 from nearer.kernel.steps import GradientStep, PassiveAggressiveStep, StepRule
-from nearer.losses import GNMDS, STE
+from nearer.losses import loss_trait, losses_with
 from nearer.monitor import Monitor
 from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, Constraint, either, is_number, one_of
 from nearer.solver import Solver
@@ -87,10 +87,11 @@ class ERKLE(Solver):
             return GradientStep(loss, DECAYING.get(str(constant), lambda t: float(constant)))
         margin = self.margin
         if self.probability is not None:
-            if not isinstance(loss, GNMDS | STE):
+            if not loss_trait(loss, "logistic"):
+                names = " and ".join(map(repr, losses_with("logistic")))
                 raise ValueError(
-                    "probability is for the losses 'gnmds' and 'ste', whose probability is the logistic function "
-                    f"of far - near; got loss={loss!r}: set a margin instead"
+                    f"probability is for the losses {names}, whose probability is the logistic function of "
+                    f"far - near; got loss={loss!r}: set a margin instead"
                 )
             margin = math.log(self.probability) - math.log1p(-self.probability)
         most = math.inf if self.aggressiveness is None else self.aggressiveness * (margin or 1.0)

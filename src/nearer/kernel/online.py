@@ -211,7 +211,8 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
 
         With ``catch``, Ctrl-C ends the stream between two answers instead of raising KeyboardInterrupt.
         """
-        solver, loss = erkle_solver(self)
+        check_parameters(self)
+        solver, loss = self._solver(), as_loss(self.loss, N_DIMENSIONS)
         names, n_known = (comparisons.names, 0) if afresh else (self.names_, self._state.n_objects)
         rows, names, n_objects = merge_objects(comparisons, names, n_known)
         n_objects = self._check_objects(rows, names, n_objects, n_known)
@@ -233,6 +234,12 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
             self._set_counts()
         self._set_result(result)
         return self
+
+    def _solver(self) -> ERKLE:
+        return ERKLE(self.learning_rate, **{name: getattr(self, name) for name in SOLVER_PARAMETERS})
+
+    def _check_combinations(self) -> None:
+        self._solver().step_rule(as_loss(self.loss, N_DIMENSIONS))
 
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         state = self._state
@@ -319,15 +326,6 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
         self._state = ErkleState.from_record(self._read_stream, self._read_kernel, smallest, counts)
         del self._read_stream, self._read_kernel
         self.loss_ = as_loss(self.loss, N_DIMENSIONS)
-
-
-def erkle_solver(model: OnlineKernel) -> tuple[ERKLE, Any]:
-    """Return the solver with the parameters of a model, and the loss; ValueError for what is not allowed."""
-    check_parameters(model)
-    loss = as_loss(model.loss, N_DIMENSIONS)
-    solver = ERKLE(model.learning_rate, **{name: getattr(model, name) for name in SOLVER_PARAMETERS})
-    solver.step_rule(loss)
-    return solver, loss
 
 
 def single_row(objects: Any) -> Any:
