@@ -12,7 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nearer
-from model_files import npy, rewritten
+from model_files import damage, npy, rewritten
 from nearer import RCA, BilinearSimilarity, FeatureMap, InformationGain, load_model
 from nearer.features import TextFeatures
 from nearer.models import save_model
@@ -181,13 +181,7 @@ def test_a_bad_array_is_named(path, message):
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_that_names_it(path, pipeline, data):
     save_model(pipeline, path)
-    content = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(0, len(content) - 1)) :]
-    for _ in range(data.draw(st.integers(0, 4))):
-        if content:
-            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content)
+    path.write_bytes(damage(path.read_bytes(), data))
     message = "two steps.nearer "
     try:
         load_model(path)

@@ -55,9 +55,10 @@ class IterativeEstimator:
             )
         tol = getattr(self, "tol", None) if warn else None
         if result.reason == "max_iter" and tol is not None:
-            loss = result.history[-1]["loss"]
-            gap = result.history[-1].get("gap")
-            left = f"a gap of {gap:.2g}" if gap is not None else f"a loss of {loss:.6g}, which had not settled"
+            last = result.history[-1]
+            left = f"a loss of {last['loss']:.6g}, which had not settled"
+            for name in {"gap", "residual"} & set(last):
+                left = f"a {name} of {last[name]:.2g}"
             warnings.warn(
                 f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}",
                 ConvergenceWarning,

@@ -67,8 +67,8 @@ class Monitor:
     max_iter : int
         Iterations at most.
     tol : float or None
-        Where a solver reports a gap, it has converged when that is no more than ``tol``; otherwise when the loss
-        changed by no more than ``tol`` in three iterations in a row. None: it never converges.
+        Where a solver reports a gap or a residual, it has converged when that is no more than ``tol``; otherwise
+        when the loss changed by no more than ``tol`` in three iterations in a row. None: it never converges.
     relative : bool, default=False
         Whether the change of the loss is measured in units of the loss before it.
     judge : callable, optional
@@ -159,7 +159,14 @@ class Monitor:
         return (self.history[-1]["loss"],) if self.best is None else self.best[0]
 
     def go_on(
-        self, state: Any, *, loss: float, gap: float | None = None, evaluations: int | None = None, **entries: Any
+        self,
+        state: Any,
+        *,
+        loss: float,
+        gap: float | None = None,
+        residual: float | None = None,
+        evaluations: int | None = None,
+        **entries: Any,
     ) -> bool:
         """Record an iteration that ended in this state; return whether the solver should take another.
 
@@ -171,6 +178,8 @@ class Monitor:
             The objective, or the mean loss since the last report of a stream.
         gap : float, optional
             How far the objective can be from its optimum, or what else ``tol`` is about.
+        residual : float, optional
+            How far the state is from stationary: what ``tol`` is about where there is no gap.
         evaluations : int, optional
             Gradient evaluations since the last report; the record has their sum as ``gradient_evaluations``.
         **entries
@@ -180,12 +189,14 @@ class Monitor:
         record = {"iteration": len(self.history), "loss": float(loss), **entries}
         if gap is not None:
             record["gap"] = float(gap)
+        elif residual is not None:
+            record["residual"] = float(residual)
         if evaluations is not None:
             before = self.history[-1]["gradient_evaluations"] if self.history else 0
             record["gradient_evaluations"] = before + evaluations
         past_best = self._is_past_best(state, record)
         record["seconds"] = now - self._start - self._away
-        settled = self._has_settled(float(loss), gap)
+        settled = self._has_settled(float(loss), residual if gap is None else gap)
         self.history.append(record)
         if not np.isfinite(loss):
             self.stop("not finite")

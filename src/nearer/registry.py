@@ -68,6 +68,11 @@ def public_names() -> list[str]:
     return sorted(name for name, entry in REGISTRY.items() if entry.top_level)
 
 
+def saved_models() -> dict[str, str]:
+    """Return the module of each estimator that a model file can hold."""
+    return {name: entry.module for name, entry in REGISTRY.items() if entry.saved}
+
+
 def commands() -> dict[str, str]:
     """Return the estimator of each model that ``nearer fit`` can learn, by its name there."""
     return {entry.command: name for name, entry in REGISTRY.items() if entry.command}

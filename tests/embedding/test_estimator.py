@@ -452,7 +452,7 @@ def test_few_answers_are_enough_to_run():
 
 def test_neighbours_are_the_nearest_points():
     model = OrdinalEmbedding(random_state=0).fit(Comparisons(ANSWERS, names=[f"o{i}" for i in range(30)]))
-    numbers, distances = model.neighbors(["o3", "o7"], k=4)
+    distances, numbers = model.neighbors(["o3", "o7"], k=4)
     far = np.linalg.norm(model.embedding_ - model.embedding_[7], axis=1)
     assert numbers[1].tolist() == np.argsort(far)[1:5].tolist()
     np.testing.assert_allclose(distances[1], np.sort(far)[1:5])

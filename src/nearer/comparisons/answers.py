@@ -16,20 +16,23 @@ from nearer.comparisons.rows import BadRowError, flip_rows
 RowsAndAnswers = tuple[NDArray[Any], NDArray[np.intp]]
 
 
-def move_last(triples: ArrayLike, picked: ArrayLike | None, word: str) -> NDArray[Any]:
-    """Reorder triples so that the object that was picked is the last.
+# The word for the picked one of three objects, and the order of the objects in the two rows if the last is picked.
+PICKED = {"odd one out": ("odd", [0, 1, 2, 1, 0, 2]), "most central": ("central", [0, 2, 1, 1, 2, 0])}
 
-    Examples
-    --------
-    >>> move_last([[0, 1, 2]], [1], "odd")
-    array([[0, 2, 1]])
-    """
+
+def expand_picked(triples: ArrayLike, picked: ArrayLike | None, kind: str) -> RowsAndAnswers:
+    """Return two rows for each triple; `picked` names its odd or most central object, by default the last."""
+    word, order = PICKED[kind]
     triples = np.asarray(triples)
     if triples.ndim != 2 or triples.shape[1] != 3:
         raise ValueError(f"triples must be a table of 3 columns; got an array of shape {triples.shape}")
-    if picked is None:
-        return triples
-    picked = np.asarray(picked)
+    if picked is not None:
+        triples = _move_last(triples, np.asarray(picked), word)
+    return triples[:, order].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
+
+
+def _move_last(triples: NDArray[Any], picked: NDArray[Any], word: str) -> NDArray[Any]:
+    """Reorder triples so that the picked object is the last."""
     if picked.shape != (len(triples),):
         raise ValueError(
             f"{word} must name one object for each of {len(triples)} triples; got shape {picked.shape}"
@@ -41,16 +44,6 @@ def move_last(triples: ArrayLike, picked: ArrayLike | None, word: str) -> NDArra
     where = hit.argmax(axis=1)
     others = np.array([[1, 2], [0, 2], [0, 1]])[where]
     return np.take_along_axis(triples, np.column_stack([others, where]), axis=1)
-
-
-def expand_odd_one_out(triples: NDArray[Any]) -> RowsAndAnswers:
-    """Return two rows for each triple (i, j, k) whose odd one is k."""
-    return triples[:, [0, 1, 2, 1, 0, 2]].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
-
-
-def expand_most_central(triples: NDArray[Any]) -> RowsAndAnswers:
-    """Return two rows for each triple (x, y, c) whose most central one is c."""
-    return triples[:, [0, 2, 1, 1, 2, 0]].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
 
 
 def expand_rankings(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAndAnswers:
@@ -70,13 +63,7 @@ def expand_rankings(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAn
 
 
 def apply_responses(queries: ArrayLike, responses: ArrayLike) -> NDArray[Any]:
-    """Return queries (a, b, c), "is b nearer than c?", with those flipped whose response is False or -1.
-
-    Examples
-    --------
-    >>> apply_responses([[0, 1, 2], [0, 1, 2]], [1, -1]).tolist()
-    [[0, 1, 2], [0, 2, 1]]
-    """
+    """Return queries (a, b, c), "is b nearer than c?", with those flipped whose response is False or -1."""
     queries, values = np.asarray(queries), np.asarray(responses)
     if values.dtype.kind not in "biuf":
         values = np.asarray(responses, dtype=object)
@@ -148,7 +135,7 @@ class FromAnswers:
         >>> answers.rows.tolist(), answers.answers.tolist()
         ([[1, 2, 4], [2, 1, 4]], [0, 0])
         """
-        return cls._from_rows(*expand_odd_one_out(move_last(triples, odd, "odd")), columns)
+        return cls._from_rows(*expand_picked(triples, odd, "odd one out"), columns)
 
     @classmethod
     def from_most_central(cls, triples: ArrayLike, central: ArrayLike | None = None, **columns: Any) -> Self:
@@ -168,7 +155,7 @@ class FromAnswers:
         >>> Comparisons.from_most_central([[4, 1, 2]], central=[4]).rows.tolist()
         [[1, 4, 2], [2, 4, 1]]
         """
-        return cls._from_rows(*expand_most_central(move_last(triples, central, "central")), columns)
+        return cls._from_rows(*expand_picked(triples, central, "most central"), columns)
 
     @classmethod
     def from_rankings(cls, anchors: ArrayLike, rankings: Sequence[ArrayLike], **columns: Any) -> Self:

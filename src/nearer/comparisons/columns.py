@@ -24,13 +24,7 @@ def freeze(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def clean_column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
-    """Return one value per row, as booleans, numbers or text; missing text is empty.
-
-    Examples
-    --------
-    >>> clean_column(["ann", None], "subjects", 2)
-    array(['ann', ''], dtype='<U3')
-    """
+    """Return one value per row, as booleans, numbers or text; missing text is empty."""
     column = np.asarray(values)
     if column.shape != (n_rows,):
         raise ValueError(f"{name} must have one value for each of the {n_rows} rows; got shape {column.shape}")
@@ -44,14 +38,7 @@ def clean_column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
 def from_values(cells: Sequence[Any]) -> NDArray[Any]:
     """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different.
 
-    Integers that fit neither 64 bits nor, among floats, a float become text.
-
-    Examples
-    --------
-    >>> from_values([1, None]), from_values([2**70])
-    (array([ 1., nan]), array(['1180591620717411303424'], dtype='<U22'))
-    >>> from_values(["ann", None, ["x", "y"]])
-    array(['ann', '', 'x;y'], dtype='<U3')
+    Integers that fit neither 64 bits nor, among floats, a float become text; a list is joined by semicolons.
     """
     kinds = {type(cell) for cell in cells}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
@@ -72,29 +59,26 @@ def _text(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
-def clean_weights(values: Any, n_rows: int, drop: bool = False) -> NDArray[np.float64]:
-    """Return finite weights of at least 0 as float64; with `drop`, NaN in place of anything else.
-
-    Examples
-    --------
-    >>> clean_weights(["1", "heavy", "-2"], 3, drop=True)
-    array([ 1., nan, nan])
-    """
+def clean_numbers(
+    values: Any, name: str, n_rows: int, drop: bool = False, low: float = 0.0, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Return finite numbers within bounds as float64; with `drop`, NaN in place of anything else."""
     try:
-        weights = np.asarray(values)
+        column = np.asarray(values)
     except ValueError:  # lists of different lengths
-        weights = np.array(values, dtype=object)
-    if weights.shape != (n_rows,):
-        raise ValueError(f"weights must have one value for each of the {n_rows} rows; got shape {weights.shape}")
-    cells = weights if weights.dtype.kind in "biuf" else [_number(cell) for cell in weights.tolist()]
+        column = np.array(values, dtype=object)
+    if column.shape != (n_rows,):
+        raise ValueError(f"{name}s must have one value for each of the {n_rows} rows; got shape {column.shape}")
+    cells = column if column.dtype.kind in "biuf" else [_number(cell) for cell in column.tolist()]
     numbers = np.asarray(cells, dtype=np.float64)
-    bad = ~(np.isfinite(numbers) & (numbers >= 0))
+    bad = ~(np.isfinite(numbers) & (numbers >= low) & (numbers <= high))
     if bad.any():
         if drop:
             return freeze(np.where(bad, np.nan, numbers))
         first = int(np.argmax(bad))
-        weight = repr(weights.tolist()[first]) if np.isnan(numbers[first]) else numbers[first]
-        raise BadRowError(first, f"has weight {weight}; a weight is a finite number of at least 0")
+        cell = repr(column.tolist()[first]) if np.isnan(numbers[first]) else numbers[first]
+        bounds = f"finite number of at least {low:g}" if high == np.inf else f"number from {low:g} to {high:g}"
+        raise BadRowError(first, f"has {name} {cell}; a {name} is a {bounds}")
     return freeze(numbers)
 
 
@@ -118,7 +102,7 @@ def clean_columns(fields: Mapping[str, Any], n_rows: int, drop: bool) -> dict[st
     """Return those of weights, subjects and answer ids that are not None, with one value per row."""
     columns: dict[str, NDArray[Any]] = {}
     if fields["weights"] is not None:
-        columns["weights"] = clean_weights(fields["weights"], n_rows, drop)
+        columns["weights"] = clean_numbers(fields["weights"], "weight", n_rows, drop)
     for name in ("subjects", "answers"):
         if fields[name] is not None:
             columns[name] = clean_column(fields[name], name, n_rows)
@@ -126,15 +110,7 @@ def clean_columns(fields: Mapping[str, Any], n_rows: int, drop: bool) -> dict[st
 
 
 def clean_answers(values: Any, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
-    """Return answer ids as 0, 1, … in order of first appearance, and their number.
-
-    The ids are None if every row is an answer of its own.
-
-    Examples
-    --------
-    >>> clean_answers(["p", "p", "q"], 3)
-    (array([0, 0, 1], dtype=int32), 2)
-    """
+    """Return answer ids as 0, 1, … by first appearance, or None if every row has its own; and their number."""
     column = clean_column(values, "answers", n_rows)
     missing = is_missing(column)
     if missing.any():

@@ -44,13 +44,7 @@ def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
 def common_names(
     all_names: list[tuple[str, ...] | None],
 ) -> tuple[tuple[str, ...] | None, list[NDArray[np.int32] | None]]:
-    """Return the names of all parts in order of first appearance, and the new indices of each part's objects.
-
-    Examples
-    --------
-    >>> common_names([("Rome", "Oslo"), ("Oslo", "Bern")])
-    (('Rome', 'Oslo', 'Bern'), [array([0, 1], dtype=int32), array([1, 2], dtype=int32)])
-    """
+    """Return the names of all parts in order of first appearance, and the new indices of each part's objects."""
     first = all_names[0]
     if all(names is first or names == first for names in all_names):
         return first, [None] * len(all_names)

@@ -13,19 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons.answers import FromAnswers
-from nearer.comparisons.columns import (
-    clean_answers,
-    clean_columns,
-    clean_extra,
-    clean_names,
-    freeze,
-    is_missing,
-)
+from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
 from nearer.comparisons.concat import fields_of_parts
-from nearer.comparisons.indexing import has_repeats, row_indices, whole_answers
 from nearer.comparisons.layouts import fields_of_frame
 from nearer.comparisons.random_state import RandomState, as_generator
-from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes
+from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
 from nearer.comparisons.sources import ComparisonSource
 
 if TYPE_CHECKING:
@@ -225,11 +217,8 @@ class Comparisons(FromAnswers):
         if isinstance(key, slice) and self._answers is None:
             rows = self.rows[key]
             return self._replace(rows, key, None, len(rows))
-        index = row_indices(key, len(self))
-        if self._answers is not None:
-            index = whole_answers(self._answers, self.n_answers, index)
-        once = isinstance(key, slice) or not has_repeats(index, len(self))
-        if self._answers is None and once:
+        index, repeated = select_rows(key, len(self), self._answers, self.n_answers)
+        if self._answers is None and not repeated:
             return self._replace(self.rows[index], index, None, len(index))
         ids, n_answers = clean_answers(self.answers[index], len(index))
         return self._replace(self.rows[index], index, ids, n_answers)

@@ -5,15 +5,15 @@ no layout are kept as extra columns, so an export of a survey can be read unchan
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons.answers import expand_most_central, expand_odd_one_out, expand_rankings, move_last
-from nearer.comparisons.columns import EXACT, clean_weights, from_values
+from nearer.comparisons.answers import PICKED, expand_picked, expand_rankings
+from nearer.comparisons.columns import EXACT, clean_numbers, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
@@ -38,11 +38,36 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
         ("i", "j", "k"),
     ],
 }
-OPTIONAL = {
-    "weights": ("weight", "weights"),
-    "subjects": ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
-    "answers": ("answer", "answers", "answer_id"),
+
+
+class OptionalColumn(NamedTuple):
+    """A column beside the objects: its headers, the first of which is written, and how its cells are read.
+
+    ``read(cells, drop)`` returns one value per cell. A bad cell raises a BadRowError; with ``drop`` it is NaN.
+    """
+
+    headers: tuple[str, ...]
+    read: Callable[[Column, bool], NDArray[Any]]
+
+
+def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable[[Column, bool], NDArray[Any]]:
+    """Return the reader of a column of finite numbers within bounds."""
+    return lambda cells, drop: clean_numbers(cells, name, len(cells), drop, low, high)
+
+
+def _any_column(cells: Column, drop: bool) -> NDArray[Any]:
+    return parse_cells(cells)
+
+
+# Weights, subjects and answers are arguments of `Comparisons`; any other column is kept in `extra` under its key.
+OPTIONAL: dict[str, OptionalColumn] = {
+    "weights": OptionalColumn(("weight", "weights"), number_column("weight")),
+    "subjects": OptionalColumn(
+        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"), _any_column
+    ),
+    "answers": OptionalColumn(("answer", "answers", "answer_id"), _any_column),
 }
+ARGUMENTS = ("weights", "subjects", "answers")
 RANKING_SEPARATOR = ";"
 LONGEST = 40  # characters; longer text fits into no type of number
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -60,15 +85,7 @@ class Layout:
 
 
 def understand(headers: Sequence[str]) -> Layout | None:
-    """Return the layout of a table by its headers, or None.
-
-    Examples
-    --------
-    >>> understand(["Subject", "head", "winner", "loser"]).kind
-    'triplets'
-    >>> understand(["x", "y", "z"]) is None
-    True
-    """
+    """Return the layout of a table by its headers, or None."""
     known: dict[str, str] = {}
     for header in headers:
         known.setdefault(re.sub(r"[\s.\-]+", "_", header.strip().lower()), header)
@@ -80,9 +97,9 @@ def understand(headers: Sequence[str]) -> Layout | None:
                     choice = ("anchor", *sorted(ranks, key=lambda name: int(name[4:])))
                 objects = tuple(known[name] for name in choice)
                 optional = {
-                    what: known[next(name for name in names if name in known)]
-                    for what, names in OPTIONAL.items()
-                    if any(name in known for name in names)
+                    what: known[next(name for name in column.headers if name in known)]
+                    for what, column in OPTIONAL.items()
+                    if any(name in known for name in column.headers)
                 }
                 used = {*objects, *optional.values()}
                 return Layout(kind, objects, optional, tuple(name for name in headers if name not in used))
@@ -94,7 +111,7 @@ def understood_headers() -> str:
     lines = [
         f"  {kind}: {' · '.join(','.join(choice) for choice in choices)}" for kind, choices in LAYOUTS.items()
     ]
-    optional = ", ".join(names[0] for names in OPTIONAL.values())
+    optional = ", ".join(column.headers[0] for column in OPTIONAL.values())
     return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
 
 
@@ -105,13 +122,6 @@ def fields_of_columns(
 
     Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are the
     names. With `drop`, cells that name no object are accepted, as a number that no object has.
-
-    Examples
-    --------
-    >>> table = {"a": ["Rome", "Oslo"], "b": ["Bonn", "Rome"], "odd": ["Oslo", "Bonn"]}
-    >>> fields, line = fields_of_columns(understand(list(table)), table)
-    >>> fields["names"], fields["rows"].tolist(), line.tolist()
-    (('Bonn', 'Oslo', 'Rome'), [[2, 0, 1], [0, 2, 1], [1, 2, 0], [2, 1, 0]], [0, 0, 1, 1])
     """
     cells = [columns[name] for name in layout.objects]
     if layout.kind == "ranking":
@@ -120,35 +130,24 @@ def fields_of_columns(
         numbers, names = number_objects(cells, names, drop)
         rows = np.column_stack(numbers)
         line = np.arange(len(rows))
-        if layout.kind in ("odd one out", "most central"):
-            if rows.shape[1] == 4:
-                if drop:  # none of the three was picked: make the row invalid
-                    rows[~(rows[:, :3] == rows[:, 3:]).any(axis=1)] = -1
-                rows = move_last(rows[:, :3], rows[:, 3], "odd" if layout.kind == "odd one out" else "central")
-            rows, line = (expand_odd_one_out if layout.kind == "odd one out" else expand_most_central)(rows)
+        if layout.kind in PICKED:
+            picked = rows[:, 3] if rows.shape[1] == 4 else None
+            if drop and picked is not None:  # none of the three was picked: make the row invalid
+                rows[~(rows[:, :3] == rows[:, 3:]).any(axis=1)] = -1
+            rows, line = expand_picked(rows[:, :3], picked, layout.kind)
     fields: dict[str, Any] = {"rows": rows, "names": names}
-    for what, header in layout.optional.items():
-        cell = columns[header]
-        column = clean_weights(cell, len(cell), drop) if what == "weights" else parse_cells(cell)
-        fields[what] = column[line]
+    optional = {what: OPTIONAL[what].read(columns[name], drop)[line] for what, name in layout.optional.items()}
+    fields |= {what: optional.pop(what) for what in ARGUMENTS if what in optional}
     if len(line) > len(cells[0]) and "answers" not in fields:
         fields["answers"] = line
-    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others}
+    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others} | optional
     return fields, line
 
 
 def number_objects(
     columns: Sequence[Column], names: Sequence[str] | None, drop: bool = False
 ) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
-    """Return cells that hold names or numbers of objects as numbers.
-
-    Examples
-    --------
-    >>> number_objects([["b", "a"], ["a", "c"]], None)
-    ([array([1, 0]), array([0, 2])], ('a', 'b', 'c'))
-    >>> number_objects([["10", "2"]], None)
-    ([array([10.,  2.])], None)
-    """
+    """Return cells that hold names or numbers of objects as numbers, and the names if they hold names."""
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
     texts = [[_text(cell) for cell in column] for column in columns]
@@ -207,15 +206,7 @@ def _read_rankings(
 
 
 def _split_rankings(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
-    """Return the anchors and the objects that each of them ranks, as text.
-
-    Examples
-    --------
-    >>> _split_rankings([["x", "y"], ["a;b", ["c; d", "e"]]])
-    (['x', 'y'], [['a', 'b'], ['c; d', 'e']])
-    >>> _split_rankings([["x"], ["a"], ["b"], [""]])
-    (['x'], [['a', 'b']])
-    """
+    """Return the anchors and the objects that each of them ranks, as text."""
     anchors = [_text(cell) for cell in cells[0]]
     if len(cells) == 2:
         return anchors, [
@@ -230,15 +221,7 @@ def _split_rankings(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]
 
 
 def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = False) -> set[str]:
-    """Return the distinct texts that name an object.
-
-    If all columns hold numbers, objects have no names and there are no texts, except with `numbers`.
-
-    Examples
-    --------
-    >>> sorted(object_texts(understand(["anchor", "ranking"]), {"anchor": ["x"], "ranking": ["a; b"]}))
-    ['a', 'b', 'x']
-    """
+    """Return the distinct texts that name an object; with `numbers` also if all columns hold numbers."""
     cells = [columns[name] for name in layout.objects]
     if not numbers and all(isinstance(cell, np.ndarray) and cell.dtype.kind in "iuf" for cell in cells):
         return set()
@@ -254,11 +237,6 @@ def parse_cells(cells: Column) -> NDArray[Any]:
     """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all.
 
     Integers that do not fit into 64 bits stay text, so that different long ids stay different.
-
-    Examples
-    --------
-    >>> parse_cells(["1", "2"]), parse_cells(["1.5", ""]), parse_cells(["true", "false"])
-    (array([1, 2]), array([1.5, nan]), array([ True, False]))
     """
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
@@ -284,14 +262,7 @@ def _is_float(text: str) -> bool:
 
 
 def fields_of_frame(frame: Any) -> dict[str, Any]:
-    """Return the arguments of `Comparisons` from a DataFrame, by its headers or by position.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> fields_of_frame(pd.DataFrame({"far": [2], "near": [1], "anchor": [0]}))["rows"]
-    array([[0, 1, 2]])
-    """
+    """Return the arguments of `Comparisons` from a DataFrame, by its headers or by position."""
     layout = understand([str(header) for header in frame.columns])
     if layout is None:
         return {"rows": frame.to_numpy()}

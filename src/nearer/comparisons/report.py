@@ -106,9 +106,7 @@ def report(comparisons: "Comparisons") -> Report:
     """Return the report on `comparisons`."""
     rows, n = comparisons.rows, comparisons.n_objects
     questions, side = question_codes(rows, n)
-    codes = np.sort(2 * questions + side)
-    new = codes[1:] != codes[:-1]
-    contradictions = int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
+    repeats, contradictions = count_repeats(questions, side)
     asked = np.zeros(n, dtype=bool)
     asked[rows.reshape(-1)] = True
     names = comparisons.names
@@ -120,13 +118,20 @@ def report(comparisons: "Comparisons") -> Report:
         objects=n,
         rows=len(rows),
         answers=comparisons.n_answers,
-        repeats=int(np.count_nonzero(~new)),
+        repeats=repeats,
         contradictions=contradictions,
         never_asked=label(np.flatnonzero(~asked)),
         groups=[label(group) for group in _groups(rows, n, asked)],
         agreement={} if comparisons.subjects is None else _agreement(questions, side, comparisons.subjects),
         dropped=comparisons.n_dropped,
     )
+
+
+def count_repeats(questions: NDArray[np.int64], side: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return how many rows repeat an earlier row and how many are contradicted; takes `question_codes`."""
+    codes = np.sort(2 * questions + side)
+    new = codes[1:] != codes[:-1]
+    return int(np.count_nonzero(~new)), int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
 
 
 def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.intp]]:

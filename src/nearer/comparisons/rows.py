@@ -1,4 +1,4 @@
-"""Rows of object indices: which are invalid, and the error messages for them.
+"""Rows of object indices: which are invalid, the error messages for them, and which rows an index selects.
 
 Lists, arrays of any number type and text that spells numbers become one int32 array here, block by block, so that
 ten million rows need no large temporaries. An array that is already int32 and C-contiguous is not copied.
@@ -17,13 +17,7 @@ Rows = NDArray[np.int32]
 
 
 class BadRowError(ValueError):
-    """An invalid row; `row` is its number and `problem` the rest of the sentence.
-
-    Examples
-    --------
-    >>> str(BadRowError(17, "compares object 4 with itself"))
-    'row 17 compares object 4 with itself'
-    """
+    """An invalid row; `row` is its number and `problem` the rest of the sentence."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(f"row {row} {problem}")
@@ -35,13 +29,7 @@ class BadRowError(ValueError):
 
 
 def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
-    """Yield slices of at most `size` that cover ``range(n)``.
-
-    Examples
-    --------
-    >>> list(blocks(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Yield slices of at most `size` that cover ``range(n)``."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
@@ -64,16 +52,7 @@ def compares_with_itself(rows: NDArray[Any]) -> NDArray[np.bool_]:
 def clean_rows(
     values: Any, *, n_objects: int | None = None, names: Sequence[str] | None = None, drop: bool = False
 ) -> tuple[Rows, int, NDArray[np.bool_] | None]:
-    """Return read-only int32 rows, the number of objects, and with `drop` the mask of rows that were kept.
-
-    The mask is None if all rows are valid.
-
-    Examples
-    --------
-    >>> rows, n_objects, keep = clean_rows([[0, 1, 2], [3, 3, 0]], drop=True)
-    >>> rows, n_objects, keep
-    (array([[0, 1, 2]], dtype=int32), 3, array([ True, False]))
-    """
+    """Return read-only int32 rows, the number of objects, and with `drop` the mask of valid rows (None: all)."""
     values = _as_table(values)
     limit = LARGEST if n_objects is None else n_objects
     no_copy = values.dtype == np.int32 and values.flags.c_contiguous
@@ -188,14 +167,7 @@ def _pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[
 
 
 def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the index of the question that each row answers, and which of its two answers the row gives.
-
-    Examples
-    --------
-    >>> questions, sides = question_codes(np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]], dtype=np.int32), 3)
-    >>> questions.tolist(), sides.tolist()
-    ([0, 0, 1], [True, False, True])
-    """
+    """Return the index of the question that each row answers, and which of its two answers the row gives."""
     near, far = _pair_codes(rows, n_objects)
     side = near < far
     if n_objects < 50_000:  # then a pair's code is below 2**31.2 and two of them fit into 63 bits
@@ -209,14 +181,52 @@ def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def squared_distances(points: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the squared distance of the near pair and of the far pair of each row.
-
-    Examples
-    --------
-    >>> squared_distances(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1, 2]]))
-    (array([1.]), array([9.]))
-    """
+    """Return the squared distance of the near pair and of the far pair of each row."""
     second = 0 if rows.shape[1] == 3 else 2
     near = points[rows[:, 0]] - points[rows[:, 1]]
     far = points[rows[:, second]] - points[rows[:, -1]]
     return np.einsum("nd,nd->n", near, near), np.einsum("nd,nd->n", far, far)
+
+
+def select_rows(
+    key: Any, n_rows: int, answers: NDArray[np.int32] | None, n_answers: int
+) -> tuple[NDArray[np.intp], bool]:
+    """Return the rows that a slice, mask or list of indices selects, by whole answers, and whether any repeats."""
+    index = _row_indices(key, n_rows)
+    if answers is not None:
+        index = _whole_answers(answers, n_answers, index)
+    seen = np.zeros(n_rows, dtype=bool)
+    seen[index] = True
+    return index, int(np.count_nonzero(seen)) < len(index)
+
+
+def _whole_answers(answers: NDArray[np.int32], n_answers: int, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return all rows of the answers whose first row is in `index`, in the order of `index`."""
+    first = np.empty(len(answers), dtype=bool)  # answers are numbered in order of first appearance
+    first[:1] = True
+    np.greater(answers[1:], np.maximum.accumulate(answers)[:-1], out=first[1:])
+    selected = answers[index[first[index]]]
+    counts = np.bincount(answers, minlength=n_answers)
+    ends = np.cumsum(counts)
+    by_answer = np.argsort(answers, kind="stable")
+    lengths = counts[selected]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return by_answer[np.repeat((ends - counts)[selected], lengths) + within]
+
+
+def _row_indices(key: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the row indices of a slice, a mask or a list of indices, validated."""
+    if isinstance(key, slice):
+        return np.arange(n_rows)[key]
+    index = np.asarray(key)
+    if index.dtype == bool:
+        if index.shape != (n_rows,):
+            raise IndexError(f"a mask must have one value for each of the {n_rows} rows; got shape {index.shape}")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise IndexError(f"rows are selected by a slice, a mask or a list of row numbers; got {key!r}")
+    if index.min() < -n_rows or index.max() >= n_rows:
+        raise IndexError(f"there are {n_rows} rows; got row numbers from {index.min()} to {index.max()}")
+    return np.where(index < 0, index + n_rows, index).astype(np.intp)

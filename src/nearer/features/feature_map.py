@@ -15,9 +15,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.comparisons.rows import blocks
+from nearer.features.validation import validate_table
 from nearer.models import SavedModel
 from nearer.parameters import AUTO, NONE, POSITIVE, check_parameters, either, one_of, unchanged_on_failure
 
@@ -117,7 +118,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+            X = validate_table(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
             X, points = _training_data(X, y)
             self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
             self.X_fit_ = X - self.feature_mean_
@@ -141,7 +142,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         array of shape (n, n_components), or (n,) after a fit to one number per object
         """
         check_is_fitted(self, "dual_coef_")
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False) - self.feature_mean_
+        X = validate_table(self, X, dtype=np.float64, order="C", reset=False) - self.feature_mean_
         points = np.empty((len(X), *self.dual_coef_.shape[1:]))
         for block in blocks(len(X), max(1, BLOCK // len(self.X_fit_))):
             points[block] = self._kernel(X[block]) @ self.dual_coef_ + self.intercept_

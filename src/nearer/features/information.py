@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from nearer.features.validation import validate_table
 from nearer.models import SavedModel
 from nearer.parameters import COUNT, check_parameters, either, one_of, unchanged_on_failure
 
@@ -87,7 +88,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"))
+            X, y = validate_table(self, X, y, accept_sparse=("csr", "csc"))
             check_classification_targets(y)
             if self.k != "all" and int(self.k) > X.shape[1]:
                 raise ValueError(
@@ -111,7 +112,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
             Sparse if X is, with sorted indices.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), reset=False)
+        X = validate_table(self, X, dtype=None, accept_sparse=("csr", "csc"), reset=False)
         selected = X[:, self.get_support(indices=True)]
         if issparse(selected):
             selected.sort_indices()

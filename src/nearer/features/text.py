@@ -16,6 +16,7 @@ from sklearn.utils import InputTags, Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nearer.features.information import InformationGain
+from nearer.formats import FeatureTable
 from nearer.models import SavedModel
 from nearer.parameters import COUNT, Constraint, check_parameters, unchanged_on_failure
 
@@ -54,7 +55,8 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
     scores_ : array of shape (n_terms,), or None
         Information gain of each term in bits (:class:`nearer.InformationGain`); None without classes.
     column_ : str or None
-        The name of the Series of texts, if it had one. The command line reads this column of a table.
+        The name of the Series of texts, or the column of the FeatureTable; None if they had no name. The command
+        line reads this column of a table.
 
     See Also
     --------
@@ -96,7 +98,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
 
         Parameters
         ----------
-        X : list, array or Series of str
+        X : list, array or Series of str, or FeatureTable
             The texts.
         y : array of shape (n_texts,), optional
             The class of each text: the terms that are most informative about it are kept. By default the terms
@@ -139,8 +141,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
             self.scores_ = None if scores is None else scores[order]
             counts = counts[:, order]
             self.idf_ = TfidfTransformer().fit(counts).idf_
-            name = getattr(X, "name", None)
-            self.column_ = name if isinstance(name, str) else None
+            self.column_ = _column_name(X)
             return self._weight(counts)
 
     def transform(self, X: Any) -> csr_array:
@@ -201,6 +202,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
 
 def as_texts(X: Any) -> list[str]:
     """Return texts as a list; raise a ValueError that names the first value that is not a text."""
+    X = X.X if isinstance(X, FeatureTable) else X
     shape = getattr(X, "shape", None)
     if isinstance(X, str) or not (isinstance(X, list | tuple) if shape is None else len(shape) == 1):
         kind = f"a {type(X).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
@@ -212,6 +214,12 @@ def as_texts(X: Any) -> list[str]:
     if not texts:
         raise ValueError("there are no texts: at least one is required")
     return texts
+
+
+def _column_name(X: Any) -> str | None:
+    """Return the name of the column that texts come from, if they are a named Series or a FeatureTable."""
+    name = X.columns[0] if isinstance(X, FeatureTable) and X.columns else getattr(X, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def _order_terms(counts: csr_array, y: Any) -> tuple[np.ndarray, np.ndarray | None]:

@@ -1,12 +1,32 @@
 """Validation of features, dense or sparse, as a table of finite float64."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
+from nearer.formats import FeatureTable
+
 SMALLEST = 1e-60  # a product of four such features does not underflow
+
+
+def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options: Any) -> Any:
+    """Call scikit-learn's ``validate_data``; columns of a FeatureTable are feature names, as a DataFrame's are."""
+    if not isinstance(X, FeatureTable):
+        return validate_data(model, X, *args, reset=reset, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they are compared below
+        checked = validate_data(model, X.X, *args, reset=reset, **options)
+    if X.columns is not None and reset:
+        model.feature_names_in_ = np.array(X.columns, dtype=object)
+    elif X.columns is not None and list(getattr(model, "feature_names_in_", X.columns)) != list(X.columns):
+        raise ValueError(
+            f"the columns of {X.path} are not those that the model was fitted with, or not in their order: "
+            "read them with read_features(path, columns=model.feature_names_in_)"
+        )
+    return checked
 
 
 def validate_features(
@@ -18,7 +38,7 @@ def validate_features(
     With `reset` the model learns its features, from `min_samples` rows or more; otherwise X must have the features
     that it has learned.
     """
-    checked = validate_data(
+    checked = validate_table(
         model,
         X,
         accept_sparse="csr" if sparse else False,
