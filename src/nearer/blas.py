@@ -18,13 +18,7 @@ def _libraries() -> list[Any]:
 
 @contextmanager
 def blas_threads_for(n: int) -> Iterator[None]:
-    """Use one BLAS thread while matrices of n rows are worked on, unless n is large.
-
-    Examples
-    --------
-    >>> with blas_threads_for(40):
-    ...     pass
-    """
+    """Use one BLAS thread while matrices of n rows are worked on, unless n is large."""
     if n > SMALL:
         yield
         return

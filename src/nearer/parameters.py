@@ -41,13 +41,7 @@ def one_of(*choices: str) -> Constraint:
 
 
 def either(*constraints: Constraint) -> Constraint:
-    """Allow what any of several constraints allows.
-
-    Examples
-    --------
-    >>> either(NONE, POSITIVE).wanted
-    'None or a number > 0'
-    """
+    """Allow what any of several constraints allows."""
     wanted = " or ".join(constraint.wanted for constraint in constraints)
     tests = [constraint.test for constraint in constraints]
 
