@@ -92,7 +92,7 @@ def stream(
     check_writable(out)
     options = given_options({name: arguments[name] for name in OF_KERNELS})
     answers = AnswerStream((_load_kernel if resume else _new_kernel)(out, options))
-    before = getattr(answers.model, "n_seen_", 0)
+    before = getattr(answers.model, "n_samples_seen_", 0)
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("reading answers from the keyboard, one JSON value per line; Ctrl-D ends")
     n_bad, error = 0, None
@@ -117,17 +117,18 @@ def stream(
 def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
     """Return the kernel of a new stream; wrong options are reported before the first answer."""
     from nearer import OnlineKernel
-    from nearer.losses import as_loss
+    from nearer.parameters import check_parameters
 
     if path.exists():
         raise ValueError(f"{path} exists already: continue it with --resume, or name another file")
     if "step" in options:
         options["step"] = number_or(options["step"], STEPS, "step")
-    parameters = {"objects": "n_objects", "seed": "random_state"}
+    parameters = {
+        "objects": "n_objects", "seed": "random_state", "step": "learning_rate", "passes": "steps_per_answer",
+    }  # fmt: skip
     options = {"seed": 0, **options}
     model = OnlineKernel(**{parameters.get(name, name): value for name, value in options.items()})
-    as_loss(model.loss, 2)
-    model._check_parameters()
+    check_parameters(model)
     return model
 
 

@@ -28,7 +28,7 @@ class AnswerStream:
     def __init__(self, model: "OnlineKernel") -> None:
         self.model = model
         self.n_answers = 0
-        self.n_objects = len(model.kernel_) if hasattr(model, "n_seen_") else 0
+        self.n_objects = len(model.kernel_) if hasattr(model, "n_samples_seen_") else 0
         self.recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._all = (0.0, 0.0)
         self._about: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class AnswerStream:
         except MemoryError:
             raise BadRowError(0, f"makes {comparisons.n_objects:,} objects, too many for the memory") from None
         except ValueError:  # objects may have been added before it failed
-            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_seen_") else 0
+            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
             raise
         # Not len(kernel_): that would copy the kernel for every answer.
         names = self._names

@@ -30,6 +30,7 @@ PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 #     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
+    "OnlineKernel": {"step": "learning_rate", "passes": "steps_per_answer", "n_seen_": "n_samples_seen_"},
     "LEGO": {"max_epochs": "max_iter"},
     "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
