@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from nearer.comparisons.rows import Rows, question_codes
+from nearer.comparisons.rows import Rows, count_repeats, question_codes
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -124,13 +124,6 @@ def report(comparisons: "Comparisons") -> Report:
         agreement={} if comparisons.subjects is None else _agreement(questions, side, comparisons.subjects),
         dropped=comparisons.n_dropped,
     )
-
-
-def count_repeats(questions: NDArray[np.int64], side: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return how many rows repeat an earlier row and how many are contradicted; takes `question_codes`."""
-    codes = np.sort(2 * questions + side)
-    new = codes[1:] != codes[:-1]
-    return int(np.count_nonzero(~new)), int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
 
 
 def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
