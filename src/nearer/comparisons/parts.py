@@ -59,22 +59,7 @@ def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] 
 class ComparisonSource:
     """Comparisons that are read chunk by chunk, anew for each iteration; none of them are held in memory.
 
-    Parameters
-    ----------
-    read : callable
-        Returns an iterator over `Comparisons`, all about the same objects.
-    n_rows, n_columns, n_objects : int
-    names : tuple of str, optional
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> part = Comparisons([[0, 1, 2]])
-    >>> source = ComparisonSource(lambda: iter([part, part]), n_rows=2, n_columns=3, n_objects=3)
-    >>> len(source), [len(chunk) for chunk in source.chunks()]
-    (2, [1, 1])
-    >>> Comparisons.of(source)
-    Comparisons(2 triplets, 3 objects)
+    `read` returns an iterator over `Comparisons`, all about the same objects. `nearer.scan` makes one from files.
     """
 
     def __init__(

@@ -46,17 +46,6 @@ class Report:
         whose question other subjects answered too, without a tie. Subjects without such rows are left out.
     dropped : int
         Invalid rows that were left out.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> print(Comparisons([[0, 1, 2], [0, 2, 1], [3, 4, 5]], n_objects=7).report())
-    objects         7 (1 never asked about: 6)
-    rows            3
-    answers         3
-    repeats         0
-    contradictions  1
-    groups          2 not linked by any comparison, of 3, 3 objects
     """
 
     objects: int
