@@ -40,8 +40,10 @@ class IterativeEstimator:
         self.selection_ = None
         return Monitor(**{**own, "tol": tol, "unit": self._unit, **parameters})
 
-    def _set_result(self, result: Result, hint: str = "raise max_iter or tol", stacklevel: int = 3) -> None:
-        """Set the learned attributes of a result, and warn where it did not converge."""
+    def _set_result(
+        self, result: Result, hint: str = "raise max_iter or tol", stacklevel: int = 3, warn: bool = True
+    ) -> None:
+        """Set the learned attributes of a result, and warn where it was to converge and did not."""
         self.history_, self.n_iter_ = result.history, result.n_iter
         self.converged_, self.stop_reason_ = result.converged, result.reason
         if result.reason == "not finite":
@@ -51,11 +53,12 @@ class IterativeEstimator:
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
-        tol = getattr(self, "tol", None)
+        tol = getattr(self, "tol", None) if warn else None
         if result.reason == "max_iter" and tol is not None:
-            loss = result.history[-1]["loss"]
-            gap = result.history[-1].get("gap")
-            left = f"a gap of {gap:.2g}" if gap is not None else f"a loss of {loss:.6g}, which had not settled"
+            last = result.history[-1]
+            left = f"a loss of {last['loss']:.6g}, which had not settled"
+            for name in {"gap", "residual"} & set(last):
+                left = f"a {name} of {last[name]:.2g}"
             warnings.warn(
                 f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}",
                 ConvergenceWarning,

@@ -24,7 +24,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.cgutils import unpack_tuple
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
@@ -362,10 +362,28 @@ class _LoopFiles(CompileResultCacheImpl):
         self._filename_base = function.__name__
 
 
+class _LoopIndex(IndexDataCacheFile):
+    """Numba's index, but data files are named by their types and written first.
+
+    Numba numbers them: of two processes that save a loop for different types at once, both may take the same
+    number, and the index then leads to the code of the other types.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        stem = self._index_name.removesuffix(".nbi")
+        name = f"{stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+
 class _LoopCache(FunctionCache):
     """Numba's cache, but a folder that cannot be read or written is a reason to compile, not to fail."""
 
     _impl_class = _LoopFiles
+
+    def __init__(self, function: FunctionType) -> None:
+        super().__init__(function)
+        self._cache_file = _LoopIndex(self._cache_path, self._impl.filename_base, COMPILER)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -7,6 +7,7 @@ adds its own, or narrows a shared one, in ``_constraints``.
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,15 +78,29 @@ SHARED: Mapping[str, Constraint] = {
 
 
 def check_parameters(model: Any) -> None:
-    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is."""
+    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is.
+
+    A class may have a method ``_check_combinations`` for parameters that depend on each other.
+    """
     own: Mapping[str, Constraint] = getattr(model, "_constraints", {})
-    owner = f"{type(model).__name__}'s " if hasattr(model, "solve") else ""
-    for name, value in model.get_params(deep=False).items():
+    kind: Any = type(model)
+    names = _parameter_names(kind)
+    for name in names:
         constraint = own.get(name, SHARED.get(name, ANYTHING))
+        value = getattr(model, name)
         if not constraint.test(value):
+            owner = f"{kind.__name__}'s " if hasattr(model, "solve") else ""
             raise ValueError(f"{owner}{name} must be {constraint.wanted}; got {value!r}")
-    if "n_jobs" in model.get_params(deep=False):
+    if "n_jobs" in names:
         n_threads(model.n_jobs)
+    if hasattr(model, "_check_combinations"):
+        model._check_combinations()
+
+
+@cache
+def _parameter_names(kind: Any) -> tuple[str, ...]:
+    """Return the names of a class's parameters; scikit-learn reads the signature again at every call."""
+    return tuple(kind._get_param_names())
 
 
 def n_threads(n_jobs: int | None) -> int:

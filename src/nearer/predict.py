@@ -1,15 +1,18 @@
-"""What every model of answers does once it has learned: answer questions, be scored, and name the nearest objects.
+"""What models of answers share once they are fitted: predictions, a score and nearest objects.
 
-A model brings squared distances, of the two pairs of each question and from an object to all others, and a loss
-that knows the probability of an answer.
+A model provides squared distances, of the pairs of some rows and from some objects to all, and a loss with the
+probability of an answer.
 """
 
 from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.coerce import as_comparisons, object_indices
+from nearer.comparisons.coerce import as_comparisons, match_objects, object_indices
+from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
+
+BLOCK = 1 << 18  # questions per block
 
 
 class ComparisonPredictor:
@@ -18,18 +21,26 @@ class ComparisonPredictor:
     loss_: Any
     names_: tuple[str, ...] | None
 
-    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared distances of the near and of the far pair of each question."""
-        raise NotImplementedError
-
-    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
-        """Return squared distances from some objects, a row each, to all."""
-        raise NotImplementedError
-
     @property
-    def _n_objects_known(self) -> int:
-        """How many objects the model knows; NotFittedError where it knows nothing."""
+    def _n_known(self) -> int:
+        """How many objects the model has; raises NotFittedError before ``fit``."""
         raise NotImplementedError
+
+    def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances of near and far pairs; object ``_n_known`` is an unknown one, at the origin."""
+        raise NotImplementedError
+
+    def _distances_from(self, objects: np.ndarray) -> np.ndarray:
+        """Return squared distances to all objects, one row per given object."""
+        raise NotImplementedError
+
+    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances of the near and far pair of each question, computed block by block."""
+        n_known = self._n_known
+        rows = match_objects(as_comparisons(questions), self.names_, n_known)
+        parts = [self._pair_distances(rows[block]) for block in blocks(len(rows), BLOCK)]
+        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
+        return np.concatenate(near), np.concatenate(far)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -52,7 +63,7 @@ class ComparisonPredictor:
         return np.where(near < far, 1, -1)
 
     def predict_proba(self, questions: Any) -> np.ndarray:
-        """Return the probability of either answer by the loss's own model; columns as in ``classes_``.
+        """Return the probability of either answer by the model of the loss; columns as in ``classes_``.
 
         Parameters
         ----------
@@ -63,8 +74,9 @@ class ComparisonPredictor:
         -------
         array of shape (n, 2)
         """
-        yes = self.loss_.probability(*self._distances(questions))
-        return np.column_stack([1.0 - yes, yes])
+        near, far = self._distances(questions)
+        probability = self.loss_.probability(near, far)
+        return np.column_stack([1.0 - probability, probability])
 
     def score(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of comparisons, by weight, that the model satisfies; a tie does not count.
@@ -78,33 +90,33 @@ class ComparisonPredictor:
         -------
         float
         """
-        given = as_comparisons(comparisons, y, sample_weight)
-        if len(given) == 0 or (given.weights is not None and not given.weights.any()):
+        comparisons = as_comparisons(comparisons, y, sample_weight)
+        if len(comparisons) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
             raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
-        return float(np.average(self.predict(given) == 1, weights=given.weights))
+        return float(np.average(self.predict(comparisons) == 1, weights=comparisons.weights))
 
     def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest other objects of each of some objects, nearest first.
+        """Return the nearest other objects of some objects, nearest first.
 
         Parameters
         ----------
         objects : sequence of int or str
             Numbers or names of objects of the model.
         k : int, default=5
-            How many to return for each.
+            How many neighbors to return per object.
 
         Returns
         -------
-        numbers : array of shape (len(objects), k)
-            Which objects are nearest; ``names_`` has their names.
         distances : array of shape (len(objects), k)
-            How far they are.
+            Distances to the neighbors.
+        indices : array of shape (len(objects), k)
+            Numbers of the neighbors; ``names_`` has their names.
         """
-        n = self._n_objects_known
+        n = self._n_known
         if not is_count(k) or k >= n:
             raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
-        wanted = object_indices(objects, self.names_, n)
-        squared = self._squared_from(wanted)
-        squared[np.arange(len(wanted)), wanted] = np.inf
-        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
-        return order, np.sqrt(np.take_along_axis(squared, order, axis=1))
+        queries = object_indices(objects, self.names_, n)
+        squared = self._distances_from(queries)
+        squared[np.arange(len(queries)), queries] = np.inf
+        indices = np.argsort(squared, axis=1, kind="stable")[:, :k]
+        return np.sqrt(np.take_along_axis(squared, indices, axis=1)), indices

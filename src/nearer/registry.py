@@ -52,6 +52,7 @@ REGISTRY: dict[str, Entry] = {
     "RCA": Entry("nearer.similarity", FEATURES, command="rca"),
     "LMNN": Entry("nearer.similarity", FEATURES, command="lmnn"),
     "Euclidean": Entry("nearer.similarity", FEATURES, top_level=False),
+    "ComparisonEstimator": Entry("nearer.similarity", FEATURES, saved=False, top_level=False),
     "LabelRanker": Entry("nearer.ranking", LABELS),
     "FeatureMap": Entry("nearer.features", TRANSFORMERS),
     "InformationGain": Entry("nearer.features", TRANSFORMERS),
@@ -65,6 +66,11 @@ PARTS = ("nearer.losses", "nearer.embedding", "nearer.kernel", "nearer.similarit
 def public_names() -> list[str]:
     """Return the names of `nearer` itself, sorted."""
     return sorted(name for name, entry in REGISTRY.items() if entry.top_level)
+
+
+def saved_models() -> dict[str, str]:
+    """Return the module of each estimator that a model file can hold."""
+    return {name: entry.module for name, entry in REGISTRY.items() if entry.saved}
 
 
 def commands() -> dict[str, str]:

@@ -420,17 +420,17 @@ def test_map_and_neighbours():
     points = np.random.default_rng(1).normal(size=(40, 2))
     answers = comparisons_from_points(points, 6000, random_state=1)
     model = OnlineKernel(passes=3, random_state=0).fit(answers)
-    flat = model.embedding(2)
+    flat = model.embed(2)
     assert flat.shape == (40, 2)
     np.testing.assert_allclose(flat.mean(axis=0), 0, atol=1e-9)
-    whole = model.embedding(40)
+    whole = model.embed(40)
     np.testing.assert_allclose(
         ((whole[0] - whole[1]) ** 2).sum(),
         distance(model.kernel_, 0, 1),
         rtol=1e-8,
         err_msg="all dimensions: exact",
     )
-    numbers, distances = model.neighbors([3, 5], k=4)
+    distances, numbers = model.neighbors([3, 5], k=4)
     squared = [distance(model.kernel_, 3, j) if j != 3 else np.inf for j in range(40)]
     assert numbers[0].tolist() == np.argsort(squared)[:4].tolist()
     np.testing.assert_allclose(distances[0], np.sqrt(np.sort(squared)[:4]))
@@ -527,7 +527,7 @@ def test_before_the_first_answer():
     with pytest.raises(NotFittedError):
         OnlineKernel().score([[0, 1, 2]])
     with pytest.raises(NotFittedError):
-        OnlineKernel().embedding(2)
+        OnlineKernel().embed(2)
     with pytest.raises(ValueError, match="nothing to learn from"):
         OnlineKernel().fit(np.empty((0, 3), dtype=int))
 
@@ -540,7 +540,7 @@ def test_neighbours_that_are_not_there(k):
 
 def test_dimensions_that_are_not_there():
     with pytest.raises(ValueError, match="from 1 to 3; got 4"):
-        OnlineKernel().fit([[0, 1, 2]]).embedding(4)
+        OnlineKernel().fit([[0, 1, 2]]).embed(4)
 
 
 @pytest.mark.parametrize(

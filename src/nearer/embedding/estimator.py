@@ -219,6 +219,10 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self._set_result(result)
         return self
 
+    def _check_combinations(self) -> None:
+        as_loss(self.loss, self.n_components)
+        as_solver(self.solver, SOLVERS)
+
     def _check(self, comparisons: Comparisons) -> None:
         """Check the parameters, also against the comparisons."""
         check_parameters(self)

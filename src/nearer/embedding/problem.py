@@ -58,8 +58,10 @@ class Problem(AbstractContextManager):
         self.absolute_weights = np.ones(1) if comparisons.weights is None else comparisons.weights
         self.weights = self.absolute_weights  # with a mean of one, so that F is a weighted mean
         if comparisons.weights is not None:
-            relative = comparisons.weights / comparisons.weights.max()  # a sum of huge weights would overflow
-            self.weights = np.ascontiguousarray(relative * (len(relative) / relative.sum()))
+            weights = comparisons.weights
+            if weights.max() > np.finfo(np.float64).max / len(weights):  # their sum would overflow
+                weights = weights / weights.max()
+            self.weights = np.ascontiguousarray(weights * (len(weights) / weights.sum()))
         self._stack = ExitStack()
         self._map: Callable = map
         self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}

@@ -98,7 +98,7 @@ class OnlineKernel(KernelPredictor, SavedModel, BaseEstimator):
     ...     model = model.partial_fit(answer)
     >>> bool(model.score(answers[1000:]) > 0.8)
     True
-    >>> model.embedding(2).shape
+    >>> model.embed(2).shape
     (20, 2)
     """
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nearer.losses import GNMDS, STE
+from nearer.losses import loss_trait, losses_with
 from nearer.parameters import check, is_number
 
 PASSIVE_AGGRESSIVE = "passive-aggressive"
@@ -54,9 +54,10 @@ def length_of_step(model: Any, loss: Any) -> Length:
         return fixed
     margin = model.margin
     if model.probability is not None:
-        if not isinstance(loss, GNMDS | STE):
+        if not loss_trait(loss, "logistic"):
+            names = " and ".join(map(repr, losses_with("logistic")))
             raise ValueError(
-                f"a wanted probability is for the losses 'gnmds' and 'ste', whose probability is the logistic "
+                f"a wanted probability is for the losses {names}, whose probability is the logistic "
                 f"function of far - near; got loss={loss!r}: give a margin instead"
             )
         margin = math.log(model.probability) - math.log1p(-model.probability)

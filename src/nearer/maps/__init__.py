@@ -1,6 +1,6 @@
-"""Maps of learned points: turned so that they can be compared, drawn as pictures, written as HTML pages.
+"""Maps of learned points: aligned, drawn as pictures, written as HTML pages.
 
-`canvas.js` beside this file is the one drawing module of the pages; the survey's dashboard uses it too.
+`canvas.js` is the drawing module of all HTML pages.
 """
 
 from nearer.maps.align import align, orient

@@ -1,6 +1,6 @@
 """Choosing settings by held-out data: candidates, folds, warm starts, and a rule that compares pairwise."""
 
-from nearer.selection.folds import FEW_ROWS, answer_folds, subsample
+from nearer.selection.folds import FEW_ROWS, answer_folds, class_folds, subsample
 from nearer.selection.ridge import select_ridge
 from nearer.selection.search import (
     Selection,
@@ -19,6 +19,7 @@ __all__ = [
     "Trial",
     "answer_folds",
     "best",
+    "class_folds",
     "clearly_worse",
     "no_better_twice",
     "previous_to_best",

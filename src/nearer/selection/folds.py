@@ -6,6 +6,8 @@ from nearer.comparisons import Comparisons
 
 N_FOLDS = 5
 FEW_ROWS = 50_000  # up to here every fold is held out once; of more rows one tenth is enough
+FEW_OBJECTS = 2_000  # the same for objects with labels; of more one fifth is held out
+MAX_HELD_OUT = 2_000  # objects: each is a query among the others
 
 
 def answer_folds(comparisons: Comparisons, random: np.random.Generator) -> list[tuple[Comparisons, Comparisons]]:
@@ -26,3 +28,21 @@ def subsample(comparisons: Comparisons, max_rows: int, random: np.random.Generat
     if len(comparisons) <= max_rows:
         return comparisons
     return comparisons[np.sort(random.choice(len(comparisons), max_rows, replace=False, shuffle=False))]
+
+
+def class_folds(
+    labels: np.ndarray, random: np.random.Generator, max_held_out: int = MAX_HELD_OUT
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return training and held-out objects, a fifth of every class: five folds of few objects, one of many.
+
+    Each fold is a mask of the objects to learn from, and the numbers of at most so many held-out ones.
+    """
+    fold = np.empty(len(labels), dtype=np.intp)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        fold[members] = (random.permutation(len(members)) + random.integers(N_FOLDS)) % N_FOLDS
+    n_folds = N_FOLDS if len(labels) <= FEW_OBJECTS else 1
+    return [
+        (fold != number, random.permutation(np.flatnonzero(fold == number))[:max_held_out])
+        for number in range(n_folds)
+    ]

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
-from nearer.similarity.mahalanobis import Mahalanobis
+from nearer.similarity.comparer import FeatureComparer
 
 
-class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
+class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     """The plain Euclidean distance, with the calls of a learned one.
 
     It learns nothing. Put it where a learned distance goes, to see what learning was worth.

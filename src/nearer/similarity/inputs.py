@@ -9,7 +9,7 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import drop_zero_weights
 from nearer.features.validation import validate_features
 
-FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
+MIN_TRIPLETS, MAX_TRIPLETS, TRIPLETS_PER_OBJECT = 10_000, 200_000, 20
 
 
 def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True) -> tuple[Any, Any]:
@@ -29,18 +29,26 @@ def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset
     return table, labels
 
 
-def one_of(model: Any, **given: Any) -> str:
-    """Return the name of the one thing that was given; ValueError where there is none, or more than one."""
-    there = [name for name, value in given.items() if value is not None]
-    if len(there) == 1:
-        return there[0]
-    names = " or ".join(given)
-    if not there:
+def needs_labels(model: Any, y: Any, **other: Any) -> bool:
+    """Return whether a model learns from labels y: not where the other input is given, which then replaces them.
+
+    A pipeline passes y to all its steps, also to one that learns from comparisons before a classifier.
+    """
+    (name, value), *_ = other.items()
+    if value is not None:
+        return False
+    if y is None:
         raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None; "
-            f"exactly one of {names} is wanted"
+            f"{type(model).__name__} requires y to be passed, but the target y is None: pass labels y or {name}"
         )
-    raise ValueError(f"exactly one of {names} is wanted; got {' and '.join(there)}")
+    return True
+
+
+def check_n_components(model: Any, table: Any) -> None:
+    """Raise a ValueError where a projection is to have more components than the table has columns."""
+    d = table.shape[1]
+    if model.n_components is not None and model.n_components > d:
+        raise ValueError(f"n_components must be at most {d}, the columns of X; got {model.n_components!r}")
 
 
 def match_triplets(X: Any, comparisons: Any) -> Comparisons:
@@ -84,6 +92,6 @@ def validate_triplets(X: Any, comparisons: Any) -> Comparisons:
     return given
 
 
-def default_n_triplets(n_objects: int, fewest: int) -> int:
-    """Return how many triplets to draw where nobody says: twenty an object, within bounds."""
-    return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))
+def default_n_triplets(n_objects: int, at_least: int) -> int:
+    """Return how many triplets to draw by default: twenty per object, within bounds."""
+    return int(np.clip(TRIPLETS_PER_OBJECT * n_objects, at_least, MAX_TRIPLETS))

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.features.validation import validate_features
-from nearer.similarity.inputs import MOST_TRIPLETS, one_of, validate_labelled, validate_triplets
+from nearer.similarity.inputs import MAX_TRIPLETS, needs_labels, validate_labelled, validate_triplets
 from nearer.simulate import comparisons_from_labels
 
 SAMPLED = 100_000  # pairs that distances are estimated from
@@ -37,14 +37,14 @@ def validate_pairs(
     if pairs is not None:
         if comparisons is not None:
             raise ValueError(
-                "exactly one of y, comparisons, and pairs with their y is wanted; got comparisons and pairs"
+                "pass labels y, comparisons, or pairs with their signs as y; got comparisons and pairs"
             )
         table = validate_features(model, X, reset=reset)
         return table, _signed(pairs, y, len(table))
-    if one_of(model, y=y, comparisons=comparisons) == "y":
+    if needs_labels(model, y, comparisons=comparisons):
         table, labels = validate_labelled(model, X, y, reset=reset)
         wanted = model.n_constraints
-        n = min(20 * len(np.unique(labels)) ** 2, MOST_TRIPLETS) if wanted is None else wanted
+        n = min(20 * len(np.unique(labels)) ** 2, MAX_TRIPLETS) if wanted is None else wanted
         rows = comparisons_from_labels(labels, n, random).rows
     else:
         table = validate_features(model, X, reset=reset)

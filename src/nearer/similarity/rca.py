@@ -6,7 +6,7 @@ their chunks.
 """
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,16 +16,16 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.inputs import one_of, validate_labelled
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.parameters import COUNT, NONE, Constraint, check_parameters, either, is_count, unchanged_on_failure
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
 from nearer.similarity.row_space import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
 
 
-class RCA(Mahalanobis, SavedModel, BaseEstimator):
+class RCA(FeatureComparer, SavedModel, BaseEstimator):
     """A distance in units of what varies among rows that belong together.
 
     Whitens with the covariance of rows around the means of their chunks. It takes no iterations, and no negative
@@ -69,6 +69,11 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
 
     _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
+    _constraints: ClassVar = {
+        "n_components": either(NONE, COUNT),
+        "n_chunks": either(NONE, COUNT),
+        "chunk_size": Constraint(lambda value: is_count(value) and value > 1, "an integer > 1"),
+    }
 
     def __init__(
         self,
@@ -93,15 +98,15 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels.
         chunks : array of int of shape (n,), optional
-            The number of each row's chunk, -1 for none. Exactly one of y and chunks.
+            The number of each row's chunk, -1 for none. Then y is ignored.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
-            if one_of(self, y=y, chunks=chunks) == "y":
+            if needs_labels(self, y, chunks=chunks):
                 table, labels = validate_labelled(self, X, y)
                 found, numbers = np.unique(labels, return_inverse=True)
                 if found.dtype.kind == "i" and len(found) > 2 and (found == np.arange(-1, len(found) - 1)).all():
@@ -115,17 +120,9 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
             else:
                 table = validate_features(self, X, reset=True)
                 numbers = _checked(chunks, len(table))
-            d = table.shape[1]
-            good = self.n_components is None or self.n_components <= d
-            check(self, "n_components", good, f"at most {d}, the columns of X")
-            set_components(self, whitening(table, numbers, self.n_components or d))
+            check_n_components(self, table)
+            self.components_ = fix_signs(whitening(table, numbers, self.n_components or table.shape[1]))
         return self
-
-    def _check_parameters(self) -> None:
-        for name in ("n_components", "n_chunks"):
-            value = getattr(self, name)
-            check(self, name, value is None or is_count(value), "None or a positive integer")
-        check(self, "chunk_size", is_count(self.chunk_size) and self.chunk_size > 1, "an integer > 1")
 
 
 def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:

@@ -6,7 +6,7 @@ of coefficients times Xᵢ is Xᵀ T X with T sparse, one entry for each pair of
 have the same few operations, so a solver does not see the difference.
 """
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Triplets:
         """Return slices of the triplets whose rows make tables of bounded size."""
         return list(blocks(len(self), max(1, ENTRIES // max(1, self.n_features))))
 
-    def gathered(self, which: Any) -> tuple[Any, Any]:
+    def gather(self, which: Any) -> tuple[Any, Any]:
         """Return x and x⁺ - x⁻ of some triplets, as two tables."""
         rows = self.rows[which]
         return self.X[rows[:, 0]], self.X[rows[:, 1]] - self.X[rows[:, 2]]
@@ -76,23 +76,23 @@ class Triplets:
         return 0.5 * (self.squares + self._each(lambda x, z: row_products(x, z) ** 2))
 
     def _each(self, what: Any) -> np.ndarray:
-        parts = [what(*self.gathered(block)) for block in self.blocks()]
+        parts = [what(*self.gather(block)) for block in self.blocks()]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def scores(self, matrix: np.ndarray) -> np.ndarray:
         """Return the score xᵀM(x⁺ - x⁻) of every triplet."""
         scores = np.empty(len(self))
         if self.sparse:
-            compiled("scores_sparse")(self.table, self.rows, matrix, self.room, scores)
-            return scores
-        compiled("scores_dense")(self.X @ matrix, self.X, self.rows, scores)
+            bind(loops.scores_sparse)(self.table, self.rows, matrix, self.workspace, scores)
+        else:
+            bind(loops.scores_dense)(self.X @ matrix, self.X, self.rows, scores)
         return scores
 
     def matrix(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the sum of the coefficients times Xᵢ."""
         if self.sparse:
             total = np.zeros((self.n_features, self.n_features))
-            compiled("matrix_sparse")(self.table, self.rows, coefficients, total, self.room)
+            bind(loops.matrix_sparse)(self.table, self.rows, coefficients, total, self.workspace)
             return total
         order, columns, starts = self._by_anchor
         entries = np.repeat(coefficients[order], 2)
@@ -113,8 +113,8 @@ class Triplets:
         return self.X.data, self.X.indices.astype(np.int32), self.X.indptr.astype(np.int64)
 
     @cached_property
-    def room(self) -> tuple[np.ndarray, np.ndarray]:
-        """Room for the entries of two sparse rows: columns and values."""
+    def workspace(self) -> tuple[np.ndarray, np.ndarray]:
+        """Arrays for the entries of two sparse rows: columns and values."""
         longest = int(np.diff(self.X.indptr).max(initial=0))
         return np.empty(2 * longest, dtype=np.int32), np.empty(2 * longest)
 
@@ -131,9 +131,3 @@ def row_products(left: Any, right: Any) -> np.ndarray:
         thin, other = (left, right) if issparse(left) else (right, left)
         return np.asarray(thin.multiply(other).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", left, right)
-
-
-@cache
-def compiled(name: str) -> Any:
-    """Return a loop of this room, compiled."""
-    return bind(getattr(loops, name))

@@ -14,7 +14,6 @@ bound is taken row by row. When a row's reach exceeds its bound, all is searched
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -181,6 +180,7 @@ class Search:
             dtype
         )
         self.lows, self.highs = lows, highs
+        self._count, self._list = bind(loops.count_within), bind(loops.list_within)
 
     def block(self, rows: slice, room: int) -> tuple[Candidates, bool]:
         """Return the candidates of some rows, with slack if they then fit into a room of so many pairs.
@@ -197,22 +197,12 @@ class Search:
         counts = np.empty(len(products), dtype=np.intp)
         keep = room > 0
         if keep:
-            _count_within()(products, self.further[rows], lows, highs, counts)
+            self._count(products, self.further[rows], lows, highs, counts)
             keep = int(counts.sum()) <= room
         floors = self.further[rows] if keep else self.floors[rows]
         if not keep:
-            _count_within()(products, floors, lows, highs, counts)
+            self._count(products, floors, lows, highs, counts)
         starts = np.concatenate([[0], np.cumsum(counts)])
         others = np.empty(starts[-1], dtype=np.int32)
-        _list_within()(products, floors, lows, highs, starts, others)
+        self._list(products, floors, lows, highs, starts, others)
         return Candidates(rows.start, starts, others), keep
-
-
-@cache
-def _count_within() -> Any:
-    return bind(loops.count_within)
-
-
-@cache
-def _list_within() -> Any:
-    return bind(loops.list_within)
