@@ -18,8 +18,18 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import noinline
-from nearer.lowrank.vectors import add_outer, add_product, dot, multiply, products, project, row, solve, sparse_dot, times
-
+from nearer.lowrank.vectors import (
+    add_outer,
+    add_product,
+    dot,
+    multiply,
+    products,
+    project,
+    row,
+    solve,
+    sparse_dot,
+    times,
+)
 
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
 
@@ -120,9 +130,7 @@ def update_C(
     return True
 
 
-def update_R(
-    R: Any, R_inv: Any, U: Any, V: Any, T: Any, omega: Any, theta: Any, work: Any, change: Any
-) -> float:
+def update_R(R: Any, R_inv: Any, U: Any, V: Any, T: Any, omega: Any, theta: Any, work: Any, change: Any) -> float:
     """Change R to R (I + UΩVᵀ) and R⁻¹ with it; see `advance`."""
     VR, TVR, scaled, UR = work.wide[1], work.wide[2], work.wide[3], work.wide[4]
     multiply(V, R_inv, VR)

@@ -5,10 +5,10 @@ highest false one by a margin of one, and minus their number at that false label
 Usunier 2011) it is one true label and one false one that violates the margin, found by drawing, times a weight.
 Labels and values of v are put into the workspace.
 
-Labels are scored with a factor (`BY_FACTOR`) or with a matrix (`BY_MATRIX`), whose functions are bound to the names
-``score_label``, ``fill_scores`` and ``read_score``.
+Labels are scored with a factor (`BY_FACTOR`) or with a matrix (`BY_MATRIX`), whose functions are bound to the
+names ``score_label``, ``fill_scores`` and ``read_score``.
 
-Draws are a function of the seed and the number of the step alone, so that a stream in chunks draws as one in one go.
+Draws depend on the seed and the number of the step alone, so that a stream draws the same however it is cut.
 """
 
 from typing import TYPE_CHECKING, Any

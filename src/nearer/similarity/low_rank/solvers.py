@@ -133,4 +133,3 @@ class Learner:
             sizes = [np.linalg.norm(factor.R) * np.linalg.norm(factor.R_inv) for factor in self._tables]
             if self._model is not None and max(sizes) > CONDITION * self._inner:
                 self._model.reorthogonalize(self._least)
-

@@ -1,8 +1,7 @@
-"""What each solver learns, and how it takes steps: factors, or a full matrix of features by labels.
+"""The models that rank labels while they learn: factors, or a full matrix of features by labels.
 
-All of them have ``take``, which takes steps along rows in an order, ``scores`` of rows, and ``parts``, copies
-of the arrays from which the same learner can be made again. The steps themselves are in
-:mod:`nearer.ranking.loops`.
+All of them have ``take``, which takes a step per row of an order, ``scores`` of rows, and ``parts``, copies of the
+arrays from which the same model can be made again. The steps themselves are in :mod:`nearer.ranking.loops`.
 """
 
 from contextlib import suppress
@@ -15,8 +14,8 @@ from nearer.lowrank import Factor, FixedRank, Rows
 from nearer.ranking import loops, violations
 from nearer.ranking.targets import Labels
 
-# Singular values below this are raised to it at a fold, as steps along them would be short: a tenth of the length
-# of a step, or what changes scores, which shall differ by one, by a hundredth.
+# Singular values below this are raised to it when factors are renewed, as steps along them would be short: a tenth
+# of the length of a step, or what changes scores, which should differ by one, by a hundredth.
 SMALLEST, FAINT = 0.1, 0.01
 MOST_DRAWS = 1000  # for one step of WARP: with fewer, the last violations among many labels are not found
 
@@ -80,28 +79,20 @@ class MirroredMatrix(NamedTuple):
 NO_LIMITS = np.inf, np.inf
 
 
-class Learner:
-    """What learners of label rankings have in common.
-
-    Parameters
-    ----------
-    warp : bool
-        Whether a violating pair of labels is drawn for each row, in place of scoring them all.
-    seed : int
-        Of the draws.
-    """
+class RankingModel:
+    """Base of the models; ``warp`` draws a violating pair of labels per row, instead of scoring them all."""
 
     def __init__(self, warp: bool, seed: int) -> None:
         self.warp = warp
         self.seed = seed
 
     def take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float) -> np.ndarray:
-        """Take a step along each row of an order, so many having been taken before; return the losses met."""
+        """Take a step per row of an order, after ``taken`` steps; return the losses before each step."""
         losses = np.empty(len(order))
         self._take(X, Y, order, taken, rate, losses)
         if not np.isfinite(losses).all():
             raise ValueError(
-                f"the scores left the range of numbers after {taken + int(np.isfinite(losses).argmin()):,} steps "
+                f"the scores are no longer finite after {taken + int(np.isfinite(losses).argmin()):,} steps "
                 f"of size {rate:.3g}: a smaller learning_rate, or learning_rate='auto', helps"
             )
         return losses
@@ -123,7 +114,7 @@ class Learner:
         return bind(loops.take_steps, find_violation=find, **functions)
 
 
-class Loreta(Learner):
+class LoretaModel(RankingModel):
     """W = ABᵀ, by steps along the manifold of matrices of its rank."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
@@ -143,7 +134,7 @@ class Loreta(Learner):
             return int(loop(X, Y, order, start, stop, rate, limits, model, draws, work, losses))
 
         losses[:] = np.nan
-        with suppress(ValueError):  # of a fold: the losses that are no numbers say so
+        with suppress(ValueError):  # a factor lost its rank: the losses stay NaN and say so
             self.matrix.run(len(order), taken_to, least)
             self.matrix.settle(least)
 
@@ -157,7 +148,7 @@ class Loreta(Learner):
         return np.asarray(((table @ B.table) @ B.R @ A.R.T) @ A.table.T)
 
 
-class PassiveAggressive(Learner):
+class PassiveAggressiveModel(RankingModel):
     """W = ABᵀ, by passive-aggressive steps on A and B in turn."""
 
     def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
@@ -180,7 +171,7 @@ class PassiveAggressive(Learner):
         return np.asarray((table @ self.B) @ self.A.T)
 
 
-class Perceptron(Learner):
+class PerceptronModel(RankingModel):
     """A full matrix W of features by labels, by subgradient steps."""
 
     def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
@@ -190,7 +181,9 @@ class Perceptron(Learner):
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
         L = self.W.shape[1]
         work, draws = Workspace.of(X, Y, L), Draws.of(self.seed, taken, L)
-        loop = self._bind(prepare=loops.prepare_perceptron, take_step=loops.step_perceptron, **violations.BY_MATRIX)
+        loop = self._bind(
+            prepare=loops.prepare_perceptron, take_step=loops.step_perceptron, **violations.BY_MATRIX
+        )
         loop(X, Y, order, 0, len(order), rate, NO_LIMITS, Matrix(self.W), draws, work, losses)
 
     def parts(self) -> list[np.ndarray]:
@@ -207,7 +200,7 @@ class Perceptron(Learner):
         return np.asarray(table @ self.coefficients)
 
 
-class GroupPerceptron(Perceptron):
+class GroupPerceptronModel(PerceptronModel):
     """A full matrix by mirror descent with the mixed (2, 1) norm; W holds θ, the matrix before the mirror."""
 
     def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
@@ -241,22 +234,7 @@ class GroupPerceptron(Perceptron):
         return self.W * (shares ** (0.5 * self.power - 1.0))[:, None]
 
 
-LEARNERS: dict[str, Any] = {
-    "loreta": Loreta,
-    "pa": PassiveAggressive,
-    "perceptron": Perceptron,
-    "group-perceptron": GroupPerceptron,
-}
-
-
 def mean_square(X: Rows) -> float:
-    """Return the mean squared length of rows, 1 where all are zero.
-
-    Examples
-    --------
-    >>> mean_square(Rows.of(np.array([[3.0, 4.0], [0.0, 5.0]])))
-    25.0
-    """
+    """Return the mean squared length of rows, 1 if all are zero."""
     total = float(X.values @ X.values)
     return total / len(X.places) if total > 0 else 1.0
-
