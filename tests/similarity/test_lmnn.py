@@ -99,7 +99,7 @@ def test_no_impostor_is_missed_however_the_map_moves(rows, memory, monkeypatch):
         np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10 * np.abs(slope).max())
         searches += 1
         L = L * (1 + size * random.normal(size=L.shape))
-    assert kept.impostors.n_kept <= memory // 4
+    assert kept.impostors.n_listed <= memory // 4
     if memory == 200_000_000:
         assert kept.impostors.n_searches < searches  # small moves are told apart from large ones
 

@@ -127,7 +127,7 @@ def test_itml_says_what_is_wrong_with_pairs():
         ITML().fit(X, [1, 2], pairs=[[0, 1], [1, 2]])
     with pytest.raises(ValueError, match=r"pair 1 is \[1, 90\], but X has 90 rows"):
         ITML().fit(X, [1, -1], pairs=[[0, 1], [1, 90]])
-    with pytest.raises(ValueError, match="two a row"):
+    with pytest.raises(ValueError, match="two per row"):
         ITML().fit(X, [1, -1], pairs=[[0, 1, 2], [1, 2, 3]])
     with pytest.raises(ValueError, match="got comparisons and pairs"):
         ITML().fit(X, pairs=[[0, 1]], comparisons=[[0, 1, 2]])

@@ -25,21 +25,7 @@ LOW_RANK = 5  # a rank is low below n over this
 
 @dataclass
 class Solution:
-    """The best kernel so far.
-
-    Attributes
-    ----------
-    points : array of shape (n_objects, rank)
-        A factor of the kernel.
-    kernel : array of shape (n_objects, n_objects)
-        The kernel of lowest objective.
-    objective : float
-        Its objective.
-    gap : float or None
-        Upper bound of its excess over the optimum, if there is one.
-    multipliers : array or None
-        Of the hinge, one per row.
-    """
+    """The best kernel so far: points X with XXᵀ = kernel, and an upper bound of its excess over the optimum."""
 
     points: np.ndarray
     kernel: np.ndarray
@@ -122,15 +108,9 @@ def proximal_step(
 ) -> tuple[np.ndarray, float, float]:
     """Take a gradient step and the proximal map, halving the step size until the objective falls as predicted.
 
-    Returns
-    -------
-    points : array
-        Of the new kernel.
-    step_size : float
-        As taken.
-    residual : float
-        |new - old| / step_size times the larger of both norms: to first order, what the objective could still
-        fall by changing the kernel by as much as it is large. 0 at a stationary point only.
+    Return the points of the new kernel, the step size, and a residual: |new - old| / step_size times the larger
+    norm. To first order, this is how much the objective could still fall if the kernel changed by its own norm; it
+    is 0 at a stationary point only.
     """
     value, gradient = problem.value_and_gradient(kernel)
     for _ in range(HALVINGS):
@@ -150,11 +130,6 @@ def proximal_map(matrix: np.ndarray, threshold: float = 0.0, expected_rank: int 
 
     All eigenvalues of the symmetric matrix are lowered by the threshold, and negative ones dropped. If few are
     expected to remain, LAPACK finds those above the threshold by Sturm sequences, in half the time of all.
-
-    Examples
-    --------
-    >>> proximal_map(np.diag([4.0, -1.0, 0.5]), threshold=1.0).shape
-    (3, 1)
     """
     few = expected_rank is not None and expected_rank * LOW_RANK < len(matrix)
     how: Any = {"driver": "evr", "subset_by_value": (threshold, np.inf)} if few else {"driver": "evd"}

@@ -13,15 +13,6 @@ from nearer.similarity.sdca import SDCA
 from nearer.similarity.search import SearchIndex
 
 __all__ = [
-    "ITML",
-    "LEGO",
-    "LMNN",
-    "OASIS",
-    "RCA",
-    "SDCA",
-    "BilinearSimilarity",
-    "ComparisonEstimator",
-    "Euclidean",
-    "LowRankSimilarity",
-    "SearchIndex",
-]
+    "ITML", "LEGO", "LMNN", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator", "Euclidean",
+    "LowRankSimilarity", "SearchIndex",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Euclidean: the distance of the features as they are, which every learned one must beat."""
+"""Euclidean: the plain distance of the features, the baseline of every learned one."""
 
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from nearer.similarity.comparer import FeatureComparer
 class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     """The plain Euclidean distance, with the calls of a learned one.
 
-    It learns nothing. Put it where a learned distance goes, to see what learning was worth.
+    It learns nothing. Use it in place of a learned distance to see what learning is worth.
 
     Attributes
     ----------
@@ -35,14 +35,14 @@ class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     _learned_values = ("n_features_in_",)
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Look how many columns there are.
+        """Check the features and set the identity.
 
         Parameters
         ----------
         X : array of shape (n, d)
             Features.
         y, comparisons
-            Not looked at.
+            Ignored.
 
         Returns
         -------

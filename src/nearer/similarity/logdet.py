@@ -17,28 +17,19 @@ from nearer.solver import Solver
 
 
 class PairProblem:
-    """Pairs of rows of a table and the bounds of their squared distances.
+    """Pairs of rows of X, the bounds of their squared distances, and the coefficient that a pair takes.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Features.
-    pairs : Pairs
-        Row numbers, and 1 for similar pairs or -1 for dissimilar ones.
-    bounds : tuple of two floats
-        Squared distances that similar pairs should be within and dissimilar ones beyond.
-    change : function
-        ``itml_change`` or ``lego_change``: the coefficient β of a pair.
-    strength : float
-        Its parameter: the slack γ, or the learning rate η.
+    ``bounds`` are for similar pairs and for dissimilar ones; ``change`` is ``itml_change`` or ``lego_change``, and
+    ``strength`` its parameter: the slack γ, or the learning rate η.
     """
 
     def __init__(
         self, X: np.ndarray, pairs: Pairs, bounds: tuple[float, float], change: Callable, strength: float
     ) -> None:
-        self.X, self.pairs, self.strength = X, pairs, float(strength)
+        self.X, self.pairs = X, pairs
         self.bounds = np.where(pairs.signs > 0, *bounds)
-        self.multipliers, self.slack_bounds = np.zeros(len(pairs.rows)), self.bounds.copy()
+        self.multipliers = np.zeros(len(pairs.rows))
+        self._state = float(strength), self.multipliers, self.bounds.copy()
         self._workspace = np.empty((2, X.shape[1]))
         self._pass = bind(loops.pair_pass, pair_change=change)
 
@@ -47,8 +38,7 @@ class PairProblem:
 
     def run_pass(self, matrix: np.ndarray) -> int:
         """Take a step for each pair in order, changing the matrix; return how many violated their bound."""
-        state = self.multipliers, self.slack_bounds
-        return int(self._pass(self.X, *self.pairs, self.bounds, self.strength, *state, matrix, *self._workspace))
+        return int(self._pass(self.X, *self.pairs, self.bounds, self._state, matrix, *self._workspace))
 
 
 class PairPasses(Solver):

@@ -3,8 +3,9 @@
 A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X[c]: no step makes a matrix of its
 own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
 the score of the next in one pass over it. Dense features of many columns go by blocks
-(:mod:`nearer.similarity.steps`), of which only the coefficients are found here. Of sparse rows only the entries
-that are there are touched. ``add_step`` and ``pair_change`` are bound to one of the functions below.
+(:mod:`nearer.similarity.blocks`), of which only the coefficients are found here. Of sparse rows only the entries
+that are there are touched. ``duals`` are `nearer.similarity.sdca.Duals`;
+``add_step`` and ``pair_change`` are bound to one of the functions below.
 """
 
 # ruff: noqa: F821
@@ -16,20 +17,7 @@ add_step: Callable
 pair_change: Callable
 
 
-def sdca_dense(
-    X: Any,
-    rows: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    changed_at: Any,
-    matrix: Any,
-    z: Any,
-    z_next: Any,
-) -> None:
+def sdca_dense(X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, z: Any, z_next: Any) -> None:
     """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are space for one row of X."""
     d = X.shape[1]
     i = picks[0]
@@ -43,13 +31,13 @@ def sdca_dense(
             part += matrix[r, k] * z[k]
         score += X[a, r] * part
     for t in range(picks.size):
-        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, changed_at)
+        change = _ascend(duals, i, score, now + t + 1)
         i = picks[min(t + 1, picks.size - 1)]
         a_next, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
         for k in range(d):
             z_next[k] = X[b, k] - X[c, k]
         score = 0.0
-        if change == 0.0:  # soon the most frequent case: a triplet that is met, and has no weight
+        if change == 0.0:  # soon the most frequent case: a satisfied triplet of α = 0
             for r in range(d):
                 part = 0.0
                 for k in range(d):
@@ -80,39 +68,30 @@ def scores_dense(left: Any, X: Any, rows: Any, scores: Any) -> None:
         scores[t] = score
 
 
-def sdca_block(
-    scores: Any,
-    products: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    changed_at: Any,
-    changes: Any,
-) -> None:
+def sdca_block(scores: Any, products: Any, duals: Any, picks: Any, now: int, changes: Any) -> None:
     """Find the coefficients of a block of steps from scores before it and inner products within it."""
     for t in range(picks.size):
         score = scores[t]
         for s in range(t):
             score += changes[s] * products[t, s]
-        i = picks[t]
-        changes[t] = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, changed_at)
+        changes[t] = _ascend(duals, picks[t], score, now + t + 1)
 
 
-def _ascended(i: int, score: float, now: int, curvature: Any, alpha: Any, sums: Any, changed_at: Any) -> float:
-    """Take the closed-form step of dual variable i, note how long its old value stood, and return the step."""
-    old = alpha[i]
-    step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
-    sums[i] += old * (now - changed_at[i])
-    changed_at[i] = now
-    alpha[i] = old + step
-    return step
+def _ascend(duals: Any, i: int, score: float, now: int) -> float:
+    """Take the closed-form step of dual variable i; return the coefficient of its triplet's matrix.
+
+    ``sums`` adds up the old value times the steps that it stood, for the average.
+    """
+    old = duals.alpha[i]
+    step = max((1.0 - score - 0.5 * old) / duals.curvature[i], -old)
+    duals.sums[i] += old * (now - duals.changed_at[i])
+    duals.changed_at[i] = now
+    duals.alpha[i] = old + step
+    return duals.weight[i] * step
 
 
 def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
-    """Find the passive-aggressive coefficients of a block of triplets, in order; return the losses met."""
+    """Find the passive-aggressive coefficients of a block of triplets, in order; return the sum of losses."""
     total = 0.0
     for t in range(scores.size):
         score = scores[t]
@@ -125,34 +104,19 @@ def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
     return total
 
 
-def sdca_sparse(
-    table: Any,
-    rows: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    changed_at: Any,
-    matrix: Any,
-    workspace: Any,
-) -> None:
+def sdca_sparse(table: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, workspace: Any) -> None:
     """Take a step of Algorithm 1 for each pick; `table` and `workspace` as `Triplets` has them."""
     for t in range(picks.size):
         i = picks[t]
         size = _difference(table, rows[i, 1], rows[i, 2], workspace)
         score = _score(table, rows[i, 0], matrix, workspace, size)
-        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, changed_at)
+        change = _ascend(duals, i, score, now + t + 1)
         if change != 0.0:
             add_general(table, rows[i, 0], change, matrix, workspace, size)
 
 
 def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, workspace: Any) -> float:
-    """Take a passive-aggressive step for each row, in order; return the sum of losses before each step.
-
-    ``add_step`` is bound to `add_general` or `add_symmetric`.
-    """
+    """Take a passive-aggressive step for each row, in order; return the sum of losses before each step."""
     total = 0.0
     for t in range(len(rows)):
         size = _difference(table, rows[t, 1], rows[t, 2], workspace)
@@ -226,21 +190,10 @@ def add_symmetric(table: Any, a: int, change: float, matrix: Any, workspace: Any
     add_general(table, a, 0.5 * change, matrix.T, workspace, size)
 
 
-def pair_pass(
-    X: Any,
-    pairs: Any,
-    signs: Any,
-    bounds: Any,
-    strength: float,
-    multipliers: Any,
-    slack_bounds: Any,
-    matrix: Any,
-    z: Any,
-    moved: Any,
-) -> int:
+def pair_pass(X: Any, pairs: Any, signs: Any, bounds: Any, state: Any, matrix: Any, z: Any, moved: Any) -> int:
     """Take a step for each pair; return how many violated their bound. ``z``, ``moved``: space for a row each.
 
-    ``pair_change`` is bound to one of the functions below.
+    ``state`` is that of `itml_change` or `lego_change`: a parameter, multipliers and bounds with slack.
     """
     d = X.shape[1]
     violated = 0
@@ -258,7 +211,7 @@ def pair_pass(
         if square <= 0.0:  # two objects of the same features: nothing to learn
             continue
         violated += sign * (square - bounds[t]) > 0.0
-        change = pair_change(t, sign, square, bounds, strength, multipliers, slack_bounds)
+        change = pair_change(t, sign, square, bounds[t], state)
         if change == 0.0:
             continue
         for r in range(d):
@@ -268,10 +221,9 @@ def pair_pass(
     return violated
 
 
-def itml_change(
-    t: int, sign: float, square: float, bounds: Any, slack: float, multipliers: Any, slack_bounds: Any
-) -> float:
+def itml_change(t: int, sign: float, square: float, bound: float, state: Any) -> float:
     """Project onto the constraint of a pair (Davis et al. 2007)."""
+    slack, multipliers, slack_bounds = state
     wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / slack_bounds[t])
     step = min(multipliers[t], wanted)
     multipliers[t] -= step
@@ -279,13 +231,11 @@ def itml_change(
     return sign * step / (1.0 - sign * step * square)
 
 
-def lego_change(
-    t: int, sign: float, square: float, bounds: Any, rate: float, multipliers: Any, slack_bounds: Any
-) -> float:
+def lego_change(t: int, sign: float, square: float, bound: float, state: Any) -> float:
     """Step towards the bound of a pair that violates it (Jain et al. 2008)."""
-    bound = bounds[t]
     if sign * (square - bound) <= 0.0:
         return 0.0
+    rate = state[0]
     half = rate * bound * square - 1.0
     reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
     change = rate * (reached - bound)

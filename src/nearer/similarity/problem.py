@@ -19,19 +19,7 @@ from nearer.similarity.triplets import Triplets
 
 @dataclass(frozen=True)
 class Problem:
-    """Triplets, and what a solver has to do with them.
-
-    Attributes
-    ----------
-    triplets : Triplets
-        The data.
-    regularization : float
-        λ; not used by OASIS.
-    psd : bool
-        Whether the matrix is to be positive semidefinite.
-    random : numpy.random.Generator
-        Draws the steps.
-    """
+    """Triplets with λ (not used by OASIS), whether M ⪰ 0 is asked for, and a generator that draws the steps."""
 
     triplets: Triplets
     regularization: float = 1.0
@@ -52,20 +40,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns.
+    """What a solver returns: M; of SDCA the gap and the dual variables that prove it; of OASIS its steps.
 
-    Attributes
-    ----------
-    matrix : array of shape (d, d)
-        M.
-    gap : float, optional
-        How far P(M) can be above its minimum.
-    alpha : array of shape (n,), optional
-        The dual variables that prove it.
-    n_steps : int
-        Steps of OASIS that led to the matrix.
-    running_matrix : array of shape (d, d), optional
-        What OASIS learns on from, where the matrix is the projection of that.
+    ``running_matrix`` is what OASIS learns on from where M is its projection.
     """
 
     matrix: np.ndarray

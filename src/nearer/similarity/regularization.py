@@ -45,18 +45,8 @@ def select_regularization(
 ) -> tuple[float, np.ndarray | None, Selection]:
     """Return the λ that predicts what was held out best, dual variables to start from, and what was tried.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of all triplets; its λ is not used.
-    comparisons : Comparisons
-        The same triplets, as answers.
-    labels : array or None
-        Class labels, where the triplets were drawn from them.
-    solver : Solver
-        Solves the problems of the folds from dual variables.
-    monitor : Monitor
-        Of the whole fit.
+    ``problem`` is of all triplets, and ``comparisons`` has these as answers; ``labels`` is None where they were
+    not drawn from labels. The solver solves the problems of the folds from dual variables.
     """
     table, random = problem.triplets.X, problem.random
     numbered = Comparisons(comparisons, extra={"row": np.arange(len(comparisons))})

@@ -1,6 +1,6 @@
 """Stochastic dual coordinate ascent for a relative similarity: Algorithm 1 of the paper, and its three outputs."""
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -77,31 +77,25 @@ class SDCA(Solver):
         return Solution(matrix, problem.evaluate(matrix, alpha)["gap"], alpha)
 
 
+class Duals(NamedTuple):
+    """The dual variables as the loops take them: M = Σ weightᵢ αᵢ Xᵢ, with what their average needs."""
+
+    weight: np.ndarray
+    curvature: np.ndarray
+    alpha: np.ndarray
+    sums: np.ndarray
+    changed_at: np.ndarray
+
+
 class Ascent:
-    """The state of stochastic dual coordinate ascent.
+    """The state of stochastic dual coordinate ascent: ``alpha``, ``matrix`` = M(α), and ``n_steps`` taken.
 
-    Parameters
-    ----------
-    triplets : Triplets
-        The data.
-    regularization : float
-        λ of the objective.
-    alpha : array, optional
-        Dual variables to start from; 0 by default.
-
-    Attributes
-    ----------
-    matrix : array of shape (d, d)
-        M(α), which the steps change in place.
-    alpha : array of shape (n,)
-        The dual variables.
-    n_steps : int
-        Steps taken.
+    Starts from dual variables, or from 0.
     """
 
     def __init__(self, triplets: Triplets, regularization: float, alpha: np.ndarray | None = None) -> None:
         self.triplets = triplets
-        self.weight = triplets.shares / regularization  # M = Σ weightᵢ αᵢ Xᵢ
+        self.weight = triplets.shares / regularization
         self.curvature = 0.5 + self.weight * triplets.squares
         self.alpha = np.zeros(len(triplets)) if alpha is None else alpha.copy()
         d = triplets.n_features
@@ -111,9 +105,9 @@ class Ascent:
 
     def begin_average(self) -> None:
         """Forget the iterates so far: the average is of those from here on."""
-        self._first = self.n_steps
-        self._sums = np.zeros(len(self.triplets))
-        self._changed_at = np.full(len(self.triplets), self.n_steps, dtype=np.int64)
+        self._first, n = self.n_steps, len(self.triplets)
+        changed_at = np.full(n, self.n_steps, dtype=np.int64)
+        self._duals = Duals(self.weight, self.curvature, self.alpha, np.zeros(n), changed_at)
 
     def average(self) -> np.ndarray:
         """Return the mean of the dual variables since the average was begun.
@@ -123,27 +117,22 @@ class Ascent:
         taken = self.n_steps - self._first
         if taken == 0:
             return self.alpha.copy()
-        return (self._sums + self.alpha * (self.n_steps - self._changed_at)) / taken
+        return (self._duals.sums + self.alpha * (self.n_steps - self._duals.changed_at)) / taken
 
     def ascend(self, picks: np.ndarray) -> None:
         """Take a step for each of the picked triplets, in order."""
+        triplets = self.triplets
         if len(picks) == 0:
             return
-        triplets = self.triplets
-        duals = (self.alpha, self._sums, self._changed_at)
-        fixed = (self.weight, self.curvature)
         if triplets.sparse:
-            loop = bind(loops.sdca_sparse)
-            loop(
-                triplets.table, triplets.rows, *fixed, picks, self.n_steps, *duals, self.matrix, triplets.workspace
-            )
+            loop, rows = bind(loops.sdca_sparse), (triplets.table, triplets.rows)
+            loop(*rows, self._duals, picks, self.n_steps, self.matrix, triplets.workspace)
         elif triplets.n_features < FEW_COLUMNS:
-            workspace = np.empty((2, triplets.n_features))
-            loop = bind(loops.sdca_dense)
-            loop(triplets.X, triplets.rows, *fixed, picks, self.n_steps, *duals, self.matrix, *workspace)
+            loop, workspace = bind(loops.sdca_dense), np.empty((2, triplets.n_features))
+            loop(triplets.X, triplets.rows, self._duals, picks, self.n_steps, self.matrix, *workspace)
         else:
-            changes, loop = np.empty(BLOCK), bind(loops.sdca_block)
+            loop, changes = bind(loops.sdca_block), np.empty(BLOCK)
             for block, x, z, scores, products in step_blocks(triplets, self.matrix, picks):
-                loop(scores, products, *fixed, picks[block], self.n_steps + block.start, *duals, changes)
+                loop(scores, products, self._duals, picks[block], self.n_steps + block.start, changes)
                 add_products(self.matrix, x, z, changes[: len(x)])
         self.n_steps += len(picks)

@@ -1,9 +1,9 @@
-"""Triplets of rows of a feature table: what the learners of a bilinear similarity know of their data.
+"""Triplets of rows of a feature table: the data of a bilinear similarity.
 
 Triplet i is (x, x⁺, x⁻), three rows of X, and stands for the rank-one matrix Xᵢ = x (x⁺ - x⁻)ᵀ; its score under a
-matrix M is ⟨M, Xᵢ⟩. Neither is ever made one by one: all scores together are those of the products X M, and a sum
-of coefficients times Xᵢ is Xᵀ T X with T sparse, one entry for each pair of objects. Dense and sparse features
-have the same few operations, so a solver does not see the difference.
+matrix M is ⟨M, Xᵢ⟩. Neither is computed one by one: all scores come from the product X M, and a sum of
+coefficients times Xᵢ is Xᵀ T X with T sparse, one entry per pair of objects. Dense and sparse features have the
+same few operations, so a solver does not see the difference.
 """
 
 from functools import cached_property
@@ -20,21 +20,9 @@ ENTRIES = 1 << 22  # numbers that a temporary table may hold
 
 
 class Triplets:
-    """Triplets of rows of a table; see the module.
+    """Triplets of rows of a table X, dense or CSR: anchor, the more similar one, the less similar one.
 
-    Parameters
-    ----------
-    X : array or csr_array of float64
-        One row an object.
-    rows : array of int32, shape (n, 3)
-        Anchor, the more similar one, the less similar one.
-    weights : array of shape (n,), optional
-        How much each counts.
-
-    Attributes
-    ----------
-    weights, shares : arrays of shape (n,)
-        The weights, 1 each where none were given; and scaled to add up to one.
+    ``weights`` are 1 by default, and ``shares`` are the weights scaled to a sum of one.
     """
 
     def __init__(self, X: Any, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
@@ -48,12 +36,12 @@ class Triplets:
 
     @property
     def n_features(self) -> int:
-        """How many columns the table has."""
+        """Number of columns of the table."""
         return int(self.X.shape[1])
 
     @property
     def sparse(self) -> bool:
-        """Whether the table holds only the entries that are there."""
+        """Whether the table is sparse."""
         return issparse(self.X)
 
     def blocks(self) -> list[slice]:
