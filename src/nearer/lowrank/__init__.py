@@ -1,7 +1,6 @@
 """Matrices of fixed rank that learn step by step, and the steps that learners of them share."""
 
 from nearer.lowrank.arrays import Factor, Rows, Workspace
-from nearer.lowrank.course import LOOKS, Course
 from nearer.lowrank.factors import CONDITION, FixedRank, FixedRankPSD
 
-__all__ = ["CONDITION", "LOOKS", "Course", "Factor", "FixedRank", "FixedRankPSD", "Rows", "Workspace"]
+__all__ = ["CONDITION", "Factor", "FixedRank", "FixedRankPSD", "Rows", "Workspace"]

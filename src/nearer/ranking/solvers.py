@@ -22,9 +22,8 @@ from nearer.ranking.models import (
 )
 from nearer.ranking.targets import TrainingSet
 from nearer.selection import Selection, best, search
-from nearer.solver import Solver
+from nearer.solver import Solver, StreamSolver, chunk_size
 
-N_CHUNKS = 20  # of a fit: as many records
 PASSES, DRAWS_PER_LABEL, MIN_STEPS, MAX_STEPS = 20, 6, 10_000, 1_000_000  # of the default number of steps
 MAX_HELD_OUT = 5_000  # rows
 ENTRIES = 1 << 22  # scores that are in memory at once
@@ -70,7 +69,7 @@ class RowStream:
 
     @property
     def _chunk(self) -> int:
-        return self.n_steps if self.random is None else -(-self.n_steps // N_CHUNKS)
+        return self.n_steps if self.random is None else chunk_size(self.n_steps)
 
     def chunks(self) -> Iterator[np.ndarray]:
         """Yield row numbers, so many per chunk."""
@@ -93,20 +92,12 @@ class RowStream:
         return float(losses.mean())
 
 
-class RankingSolver(Solver):
+class RankingSolver(StreamSolver):
     """Base of the solvers: one step per row, each by the loop of its model."""
 
-    needs = ("chunks", "take")
     model: ClassVar[Any]
     stored_in: ClassVar[str]  # the attribute of the estimator that holds the model
     factored: ClassVar[bool] = False
-
-    def _solve(self, problem: RowStream, model: RankingModel, monitor: Monitor) -> RankingModel:
-        for number, chunk in enumerate(problem.chunks(), start=1):
-            loss = problem.take(model, chunk)
-            if not monitor.go_on(model, iteration=number, loss=loss, n_steps=problem.n_taken):
-                break
-        return model
 
     def unit(self, train: TrainingSet) -> float:
         """Return the step size that changes the score of a label by about one: the unit of step sizes."""
