@@ -8,9 +8,11 @@ from scipy.sparse import csr_array
 
 from nearer import LabelRanker
 from nearer.features.validation import validate_features
+from nearer.jit import bind
 from nearer.lowrank import Rows
+from nearer.ranking import loops, violations
 from nearer.ranking.init import factors
-from nearer.ranking.learners import LEARNERS, Draws, StepRoom, compiled
+from nearer.ranking.learners import LEARNERS, NO_LIMITS, Draws, Factor, Factors, Workspace
 from nearer.ranking.targets import Labels, Lessons
 
 SEED = 2**62 + 12345
@@ -93,15 +95,15 @@ def drawn(scores, true, seed, steps, most=1000):
     L = len(scores)
     Y = Labels(np.array([0, len(true)]), np.asarray(true, dtype=np.int32))
     draws = Draws.of(seed, 0, L)._replace(most=most)
-    found = []
+    rows, found = Rows.of(np.array([[1.0]])), []
+    work, losses = Workspace.of(rows, Y, L), np.empty(1)
+    functions = {"prepare": loops.prepare_pa, "take_step": loops.step_pa, **violations.BY_FACTOR}
+    loop = bind(loops.take_steps, find_violation=violations.draw_violation, **functions)
     for step in range(steps):
-        room = StepRoom.of(2, 1)
-        A, B = np.array(scores)[:, None].copy(), np.array([[1.0]])
-        loop = compiled("pa_warp")
-        losses = np.empty(1)
-        rows = Rows.of(np.array([[1.0]]))
-        loop(rows, Y, np.array([0]), 1, 0.0, A, B, room, losses, draws._replace(taken=step))
-        found.append((*room.columns.tolist(), room.values[1], losses[0]) if losses[0] else None)
+        model = Factors(Factor.plain(np.array(scores)[:, None]), Factor.plain(np.array([[1.0]])))
+        now = draws._replace(before=step)
+        loop(rows, Y, np.array([0]), 0, 1, 0.0, NO_LIMITS, model, now, work, losses)
+        found.append((*work.columns[:2].tolist(), work.values[0], losses[0]) if losses[0] else None)
     return found
 
 

@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sklearn.preprocessing import Normalizer, normalize
 
 from extras import needs
 from nearer import Comparisons, InformationGain, LowRankSimilarity, load_model
+from nearer.losses import TSTE, ops
 from nearer.lowrank import LOOKS
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
@@ -809,3 +811,36 @@ def test_few_steps_do_not_ruin_the_start(data):
 def test_objects_that_do_not_differ_teach_nothing(table):
     with pytest.raises(ValueError, match="have the same features: nothing can be learned"):
         LowRankSimilarity(2).fit(table, np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("solver", ["loreta", "gd"])
+def test_a_loss_whose_parameters_changed_is_compiled_anew(data, solver):
+    loss = TSTE(alpha=1.0)
+    model = LowRankSimilarity(**FAST, solver=solver, loss=loss, learning_rate=0.1).fit(*data)
+    before = model.components_
+    loss.set_params(alpha=9.0)
+    model.fit(*data)
+    assert np.abs(model.components_ - before).max() > 1e-3
+    same(model, LowRankSimilarity(**FAST, solver=solver, loss=TSTE(alpha=9.0), learning_rate=0.1).fit(*data))
+
+
+def test_a_loss_that_cannot_be_hashed(data):
+    @dataclass
+    class Hinge:
+        margin: float = 1.0
+
+        def value(self, near, far):
+            return ops.maximum(0.0, self.margin + near - far)
+
+        def slopes(self, near, far):
+            active = ops.where(self.margin + near - far > 0.0, 1.0, 0.0)
+            return active, -active
+
+        def probability(self, near, far):
+            return ops.where(near < far, 1.0, 0.0)
+
+    settings = {**FAST, "learning_rate": 0.1}
+    same(
+        LowRankSimilarity(**settings, loss=Hinge()).fit(*data),
+        LowRankSimilarity(**settings, loss="gnmds").fit(*data),
+    )

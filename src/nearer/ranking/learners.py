@@ -6,15 +6,15 @@ of the arrays from which the same learner can be made again. The steps themselve
 """
 
 from contextlib import suppress
-from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import FixedRank, Rows, StepRoom
-from nearer.ranking import loops
+from nearer.lowrank import Factor, FixedRank, Rows
+from nearer.ranking import loops, violations
 from nearer.ranking.targets import Labels
+from nearer.ranking.violations import BY_FACTOR, BY_MATRIX
 
 # Singular values below this are raised to it at a fold, as steps along them would be short: a tenth of the length
 # of a step, or what changes scores, which shall differ by one, by a hundredth.
@@ -26,7 +26,7 @@ class Draws(NamedTuple):
     """What WARP draws with: seed and steps taken before, draws at most, and the sums 1 + 1/2 + … + 1/i."""
 
     seed: np.uint64
-    taken: int
+    before: int
     most: int
     harmonic: np.ndarray
 
@@ -37,19 +37,48 @@ class Draws(NamedTuple):
         return cls(np.uint64(seed), taken, MOST_DRAWS, harmonic)
 
 
-class MatrixRoom(NamedTuple):
-    """Room for a step of a full matrix: v, the weights of a row's entries, and the scores of all labels."""
+class Workspace(NamedTuple):
+    """Labels and values of v, the small arrays of a rank-one step, weights of a row's entries, and all scores."""
 
     columns: np.ndarray
     values: np.ndarray
+    E: np.ndarray
+    U: np.ndarray
+    vectors: np.ndarray
     weights: np.ndarray
     scores: np.ndarray
 
     @classmethod
-    def of(cls, X: Rows, Y: Labels, n_labels: int) -> Self:
-        """Return room for the rows given."""
+    def of(cls, X: Rows, Y: Labels, n_labels: int, rank: int = 1) -> Self:
+        """Return the workspace for some rows."""
+        small = np.empty((2, rank)), np.empty((2, rank)), np.empty((4, rank))
         most = Y.most + 1
-        return cls(np.empty(most, dtype=np.int32), np.empty(most), np.empty(X.longest), np.empty(n_labels))
+        return cls(np.empty(most, dtype=np.int32), np.empty(most), *small, np.empty(X.longest), np.empty(n_labels))
+
+
+class Factors(NamedTuple):
+    """W = ABᵀ, labels by features."""
+
+    A: Factor
+    B: Factor
+
+
+class Matrix(NamedTuple):
+    """W, features by labels."""
+
+    W: np.ndarray
+
+
+class MirroredMatrix(NamedTuple):
+    """θ, features by labels, with ‖θ_j‖², the sum of ‖θ_j‖ˢ, and s."""
+
+    W: np.ndarray
+    squares: np.ndarray
+    total: np.ndarray
+    power: float
+
+
+NO_LIMITS = np.inf, np.inf
 
 
 class Learner:
@@ -89,12 +118,10 @@ class Learner:
         """Return the score of every label for each row of a table."""
         raise NotImplementedError
 
-    def _loop(self, name: str, taken: int, n_labels: int) -> Any:
-        """Return a loop that draws or does not; the last argument of one that does is filled in."""
-        if not self.warp:
-            return compiled(name)
-        loop, draws = compiled(f"{name}_warp"), Draws.of(self.seed, taken, n_labels)
-        return lambda *given: loop(*given, draws)
+    def _bind(self, **functions: Any) -> Any:
+        """Return the loop of the solver, which draws violations or finds all."""
+        find = violations.draw_violation if self.warp else violations.find_violations
+        return bind(loops.take_steps, find_violation=find, **functions)
 
 
 class Loreta(Learner):
@@ -105,15 +132,16 @@ class Loreta(Learner):
         self.matrix = FixedRank(A, B)
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        room = StepRoom.of(Y.most + 1, self.matrix.rank)
-        loop = self._loop("loreta", taken, len(self.matrix.factors[0].table))
+        model = Factors(*self.matrix.factors)
+        n_labels = len(model.A.table)
+        work, draws = Workspace.of(X, Y, n_labels, self.matrix.rank), Draws.of(self.seed, taken, n_labels)
+        loop = self._bind(prepare=loops.prepare_loreta, take_step=loops.step_loreta, **BY_FACTOR)
         length = np.sqrt(2.0 * mean_square(X))  # of a gradient, about
         least = min(SMALLEST * rate * length, FAINT / length)
 
         def taken_to(start: int, stop: int) -> int:
-            return int(
-                loop(X, Y, order, start, stop, self.matrix.limits(least), rate, *self.matrix.factors, room, losses)
-            )
+            limits = self.matrix.limits(least)
+            return int(loop(X, Y, order, start, stop, rate, limits, model, draws, work, losses))
 
         losses[:] = np.nan
         with suppress(ValueError):  # of a fold: the losses that are no numbers say so
@@ -127,7 +155,7 @@ class Loreta(Learner):
     def scores(self, table: Any) -> np.ndarray:
         """Return the scores xᵀBAᵀ."""
         A, B = self.matrix.factors
-        return np.asarray(((table @ B.table) @ B.turn @ A.turn.T) @ A.table.T)
+        return np.asarray(((table @ B.table) @ B.R @ A.R.T) @ A.table.T)
 
 
 class PassiveAggressive(Learner):
@@ -138,8 +166,11 @@ class PassiveAggressive(Learner):
         self.A, self.B = (np.array(factor, dtype=np.float64, order="C") for factor in (A, B))
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        room = StepRoom.of(Y.most + 1, self.A.shape[1])
-        self._loop("pa", taken, len(self.A))(X, Y, order, taken, rate, self.A, self.B, room, losses)
+        model = Factors(Factor.plain(self.A), Factor.plain(self.B))
+        work, draws = Workspace.of(X, Y, *self.A.shape), Draws.of(self.seed, taken, len(self.A))
+        loop = self._bind(prepare=loops.prepare_pa, take_step=loops.step_pa, **BY_FACTOR)
+        loop(X, Y, order, 0, len(order), rate, NO_LIMITS, model, draws, work, losses)
+        self.A, self.B = model.A.table, model.B.table
 
     def parts(self) -> list[np.ndarray]:
         """Return A and B."""
@@ -158,8 +189,10 @@ class Perceptron(Learner):
         self.W = np.array(W, dtype=np.float64, order="C")
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        room = MatrixRoom.of(X, Y, self.W.shape[1])
-        self._loop("perceptron", taken, self.W.shape[1])(X, Y, order, rate, self.W, room, losses)
+        L = self.W.shape[1]
+        work, draws = Workspace.of(X, Y, L), Draws.of(self.seed, taken, L)
+        loop = self._bind(prepare=loops.prepare_perceptron, take_step=loops.step_perceptron, **BY_MATRIX)
+        loop(X, Y, order, 0, len(order), rate, NO_LIMITS, Matrix(self.W), draws, work, losses)
 
     def parts(self) -> list[np.ndarray]:
         """Return W."""
@@ -183,13 +216,17 @@ class GroupPerceptron(Perceptron):
         self.power = max(2.0, float(np.log(len(self.W))))
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        room = MatrixRoom.of(X, Y, self.W.shape[1])
-        loop = self._loop("group", taken, self.W.shape[1])
+        L = self.W.shape[1]
+        work, draws = Workspace.of(X, Y, L), Draws.of(self.seed, taken, L)
+        loop = self._bind(prepare=loops.prepare_group, take_step=loops.step_group, **BY_MATRIX)
         # High powers of the norms stay numbers only for rows of a length about one; a power of two is exact.
         scale = 2.0 ** np.round(0.5 * np.log2(mean_square(X)))
         self.W *= scale
         rows = X._replace(values=X.values / scale)
-        loop(rows, Y, order, rate * scale**2, self.power, self.W, self._squares(), room, losses)
+        squares = self._squares()
+        total = np.array([(squares ** (0.5 * self.power)).sum()])
+        model = MirroredMatrix(self.W, squares, total, self.power)
+        loop(rows, Y, order, 0, len(order), rate * scale**2, NO_LIMITS, model, draws, work, losses)
         self.W /= scale
 
     def _squares(self) -> np.ndarray:
@@ -223,9 +260,3 @@ def mean_square(X: Rows) -> float:
     """
     total = float(X.values @ X.values)
     return total / len(X.places) if total > 0 else 1.0
-
-
-@cache
-def compiled(name: str) -> Any:
-    """Return a loop of this room, compiled."""
-    return bind(getattr(loops, name))

@@ -1,13 +1,14 @@
 """The solvers of a low-rank similarity: what learns from a run of triplets, each by its loop."""
 
 from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Room, Rows, StepRoom
+from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Rows, Workspace
+from nearer.lowrank.loops import loreta_psd_step, loreta_step, passive_aggressive_step
+from nearer.lowrank.vectors import project, project_table
 from nearer.similarity.low_rank import loops
 
 GENERAL_ONLY = ("pa", "loreta-identify")
@@ -45,30 +46,31 @@ class Learner:
         self._least = 0.0
         k = start[0].shape[1]
         psd = len(start) == 1
-        one_as_two = psd and solver == "gd" and loss is None
-        kind = "" if one_as_two or not psd else "_psd" if loss is None else "_distance"
-        self._loop = compiled(solver.removesuffix("-identify") + kind, loss)
-        room = StepRoom.of((2 if loss is None else 4) * rows.longest, k)
-        self._room = (room, Room.of(2, k)) if kind else (room,)
+        gradient = loops.hinge_gradient if loss is None else loops.distance_gradient
+        step: Any
+        if solver.startswith("loreta"):
+            step, how = (loreta_psd_step if psd else loreta_step), project
+        else:
+            step, how = (loops.gradient_step if solver == "gd" else passive_aggressive_step), project_table
+        self._loop = bind(loops.take_steps, loss, find_gradient=gradient, take_step=step, project=how)
+        self._inner_loop = bind(loops.inner_steps, project=project)
+        self._work = Workspace.of(k, (2 if loss is None else 4) * rows.longest)
         self._inner = k if solver == "loreta-identify" else 0
-        self._alternates = solver == "pa"
         self._model = None
         if solver.startswith("loreta"):
             self._model = FixedRankPSD(*start) if psd else FixedRank(*start)
             self._tables = self._model.factors
         else:  # steps on the tables alone: nothing is ever turned
-            unit = np.eye(k)
-            self._tables = tuple(Factor(np.array(table, order="C"), unit, unit, unit) for table in start)
-        self._sides = self._tables * 2 if one_as_two else self._tables
+            self._tables = tuple(Factor.plain(table) for table in start)
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
         """Y, or A and B, as they are now."""
-        return tuple(factor.whole for factor in self._tables)
+        return tuple(factor.matrix for factor in self._tables)
 
     def copy(self) -> "Learner":
         """Return one that learns on by itself, from the same table."""
-        return deepcopy(self, {id(self.rows): self.rows})
+        return deepcopy(self, {id(shared): shared for shared in (self.rows, self._loop, self._inner_loop)})
 
     def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Learn from triplets in their order, each with its step size; return the losses as they were met.
@@ -103,9 +105,9 @@ class Learner:
 
     def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         def taken(start: int, stop: int) -> int:
-            limits = () if self._model is None else self._model.limits(self._least)
-            how_far = start, stop, self.steps if self._alternates else limits
-            return int(self._loop(self.rows, triplets, steps, *how_far, *self._sides, *self._room, losses))
+            limits = (np.inf, np.inf) if self._model is None else self._model.limits(self._least)
+            where = start, stop, self.steps, limits
+            return int(self._loop(self.rows, triplets, steps, *where, self._tables, self._work, losses))
 
         if self._model is None:
             taken(0, len(triplets))
@@ -118,23 +120,17 @@ class Learner:
             first, others = slice(start, start + 1), slice(start + 1, start + 1 + self._inner)
             self._run(triplets[first], steps[first], losses[first])
             between = np.eye(self._inner)
-            inner = compiled("within", None)
-            inner(self.rows, triplets[others], steps[others], *self._tables, between, *self._room, losses[others])
+            inner = self._inner_loop
+            inner(self.rows, triplets[others], steps[others], self._tables, between, self._work, losses[others])
             if not np.isfinite(between).all():
                 raise FloatingPointError("numbers left their range")
             left, values, right = np.linalg.svd(between)
             roots = np.sqrt(np.maximum(values, SMALLEST_SHARE * values[0]))
             for factor, turn in zip(self._tables, (left, right.T), strict=True):
-                factor.turn[:] = factor.turn @ (turn * roots)
+                factor.R[:] = factor.R @ (turn * roots)
                 back = (turn / roots).T
-                factor.unturn[:] = back @ factor.unturn
-                factor.inverse[:] = back @ factor.inverse @ back.T
-            sizes = [np.linalg.norm(factor.turn) * np.linalg.norm(factor.unturn) for factor in self._tables]
+                factor.R_inv[:] = back @ factor.R_inv
+                factor.C[:] = back @ factor.C @ back.T
+            sizes = [np.linalg.norm(factor.R) * np.linalg.norm(factor.R_inv) for factor in self._tables]
             if self._model is not None and max(sizes) > CONDITION * self._inner:
-                self._model.fold(self._least)
-
-
-@lru_cache(maxsize=64)
-def compiled(name: str, loss: Any) -> Any:
-    """Return a loop of this room, compiled for a loss."""
-    return bind(getattr(loops, name), loss)
+                self._model.reorthogonalize(self._least)
