@@ -2,6 +2,7 @@
 #
 #   PYTHON=…       the Python to build the environment with; by default the first of the usual names that will do
 #   CONSTRAINTS=…  a file of pinned versions for pip, such as constraints.txt
+#   WORKERS=…      processes of the suite: by default one per core, up to 8; 0 runs it in a single process
 #   PYTEST_ARGS=…  further arguments for pytest, such as PYTEST_ARGS="-k jit -x"
 #
 # All paths are relative and tools are started through the environment's Python, so that a folder with blanks
@@ -9,11 +10,16 @@
 
 PYTHON ?=
 CONSTRAINTS ?=
+WORKERS ?= auto
 PYTEST_ARGS ?=
 
 VENV := .venv
 LOWEST := .venv-lowest
 PY := $(VENV)/bin/python
+
+# The tests of a file share compiled loops and fixtures, so a file stays in one process. The processes share what they
+# compile through the cache on disk.
+PYTEST := pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 
 # Names to look for, what to ask of them, and how to call it.
 NAMES := python3 python3.14 python3.13 python3.12 python3.11 python
@@ -31,7 +37,7 @@ demo: $(VENV)/.for-demo  ## the map of Europe from answers alone: leaves europe.
 	$(PY) -m nearer demo
 
 test: $(VENV)/.for-test  ## the whole suite, with the examples of docstrings, README and documentation
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) -m $(PYTEST) $(PYTEST_ARGS)
 
 venv: $(VENV)/.for-test  ## build .venv: the package, editable, and everything the tests need
 
@@ -42,7 +48,7 @@ check: $(VENV)/.for-check  ## style, types, docstrings, and who may import whom
 	$(PY) -c 'from importlinter.cli import lint_imports_command as run; run()'
 	$(PY) -m numpydoc lint $$(find src/nearer -name '*.py')
 
-format: $(VENV)/.for-check  ## put the code into the house's style
+format: $(VENV)/.for-check  ## format the code
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
@@ -54,10 +60,10 @@ docs: $(VENV)/.for-docs  ## build the documentation in docs/_build/html; a warni
 	@echo "open docs/_build/html/index.html"
 
 lowest: $(LOWEST)/.for-test  ## the suite at the lowest supported versions
-	$(LOWEST)/bin/python -m pytest $(PYTEST_ARGS)
+	$(LOWEST)/bin/python -m $(PYTEST) $(PYTEST_ARGS)
 
 clean:  ## remove environments and everything built
-	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/gallery docs/api/generated docs/sg_execution_times.rst
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/gallery docs/api/generated docs/api_registry.rst docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
 	find src tests docs benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

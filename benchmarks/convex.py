@@ -57,13 +57,13 @@ def main() -> None:
     points = np.random.default_rng(0).normal(size=(N_OBJECTS, 10))
     answers = comparisons_from_points(points, ROWS, random_state=1)
     warnings.simplefilter("ignore")
-    OrdinalEmbedding(3, "ste", LBFGS(), regularization=0.1, max_epochs=3).fit(answers)  # loops are compiled
+    OrdinalEmbedding(3, "ste", LBFGS(), regularization=0.1, max_iter=3).fit(answers)  # loops are compiled
     rows = []
     for ridge in (0.1, 0.01):
         kernel = ComparisonKernel("ste", regularization=ridge, tol=1e-7, max_iter=60).fit(answers)
         rank = int(np.linalg.matrix_rank(kernel.kernel_, tol=1e-6 * np.trace(kernel.kernel_)))
         embedding = OrdinalEmbedding(
-            rank + 5, "ste", LBFGS(), regularization=ridge, max_epochs=2000, tol=1e-10, random_state=0
+            rank + 5, "ste", LBFGS(), regularization=ridge, max_iter=2000, tol=1e-10, random_state=0
         ).fit(answers)
         seen = {
             "rounds (ComparisonKernel)": [(one["seconds"], one["loss"]) for one in kernel.history_],

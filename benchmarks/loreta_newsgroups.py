@@ -28,6 +28,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from nearer import LEGO, BilinearSimilarity, InformationGain, LowRankSimilarity
 from nearer.metrics import mean_average_precision
+from nearer.similarity import OASIS
 from record import rows_of, write
 
 MEMORY = 500_000
@@ -60,7 +61,7 @@ class Part:
         return Part(self.counts, self.y, 0.8, seed=100)
 
     @cache  # noqa: B019  # few parts, which live as long as the run
-    def validate_features(self, n_terms: int) -> tuple[csr_array, csr_array]:
+    def features(self, n_terms: int) -> tuple[csr_array, csr_array]:
         """Return tf-idf rows of unit length over the best terms, best first."""
         terms = self.gain.order_[:n_terms]
         learn, held_out = (table[:, terms] for table in (self.counts, self.held_out))
@@ -109,9 +110,7 @@ def found(part: Part, title: str, rank: int, rate: float, n_steps: int, seed: in
 def found_full(part: Part, title: str, n_terms: int, rate: float, seed: int) -> float:
     X, X_held_out = part.features(n_terms)
     if title == "OASIS":
-        model = BilinearSimilarity(
-            "oasis", aggressiveness=rate, n_triplets=STEPS[-1], max_epochs=1, random_state=seed
-        ).fit(X, part.y)
+        model = BilinearSimilarity(OASIS(rate), n_triplets=STEPS[-1], max_iter=1, random_state=seed).fit(X, part.y)
         return part.judged(model.similarity(X_held_out, X_held_out))
     model = LEGO(rate, n_constraints=PAIRS, random_state=seed).fit(X.toarray(), part.y)
     points = model.transform(X_held_out.toarray())

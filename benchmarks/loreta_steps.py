@@ -190,7 +190,7 @@ def main() -> None:
     write("loreta_dense", "A step of LORETA on dense rows against the printed ones and against BLAS", dense())
     write(
         "loreta_as_features_grow",
-        "A step of LORETA at rank 10 and 100 non-zeros a row, as features grow",
+        "A step of LORETA at rank 10 and 100 non-zeros per row, as features grow",
         as_features_grow(),
     )
 

@@ -32,8 +32,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.metrics import mean_average_precision
 from nearer.similarity import ITML, BilinearSimilarity
-from nearer.similarity.sdca import primal
-from nearer.similarity.steps import BLOCK, Ascent, oasis_steps
+from nearer.similarity.blocks import BLOCK
+from nearer.similarity.oasis import OASIS, oasis_steps
+from nearer.similarity.problem import Problem, primal
+from nearer.similarity.sdca import Ascent
 from nearer.similarity.triplets import Triplets
 from record import write
 from sdca_table2 import CAPS, METHODS, RATES, Method, Part, chosen, counted, judged, paper_sdca, part, spread
@@ -45,10 +47,10 @@ STOPS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 SEEDS = range(2)
 ONE_PASS = {
     "SDCA": Method(
-        lambda value, seed: BilinearSimilarity(regularization=value, max_epochs=1, tol=0, random_state=seed),
+        lambda value, seed: BilinearSimilarity(regularization=value, max_iter=1, tol=0, random_state=seed),
         REGULARIZATIONS,
     ),
-    "OASIS": Method(lambda value, seed: BilinearSimilarity("oasis", aggressiveness=value, max_epochs=1), CAPS),
+    "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=1), CAPS),
 }
 TABLE = {  # LMNN is left out, as in the paper
     "Eucl": METHODS["Eucl"],
@@ -110,7 +112,7 @@ class Online:
 
     def scores_before(self, picks: np.ndarray) -> np.ndarray:
         """Return the score of each triplet under the matrix as the steps before it leave it."""
-        x, z = self.triplets.gathered(picks)
+        x, z = self.triplets.gather(picks)
         scores = np.einsum("ij,ij->i", x @ self.matrix, z)
         products = (x @ x.T) * (z @ z.T)
         rule = self.rule()
@@ -172,7 +174,7 @@ def figures(given: Part, regularization: float, aggressiveness: float) -> Iterat
             if run is sdca:
                 sdca.ascent.begin_average()
             run.go(picks[half:stop])
-            averaged = sdca.ascent.matrix_of(sdca.ascent.average()) if run is sdca else None
+            averaged = Problem(triplets, regularization).matrix(sdca.ascent.average()) if run is sdca else None
             yield {
                 "steps": stop,
                 "method": run.title,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.blas import dger
 from scipy.sparse import csr_array
 
-from nearer.similarity.steps import Ascent
+from nearer.similarity.sdca import Ascent
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from record import best_of, write

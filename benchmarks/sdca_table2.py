@@ -30,9 +30,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
+from nearer.psd import project_psd
 from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, Euclidean
-from nearer.similarity.cone import projected
-from nearer.similarity.sdca import primal
+from nearer.similarity.oasis import OASIS
+from nearer.similarity.problem import primal
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from record import rows_of, write
@@ -75,7 +76,7 @@ class Method:
 
 def paper_sdca(value: float, seed: int) -> BilinearSimilarity:
     """Ten passes of Algorithm 1 and its averaged output, as the paper seems to have taken."""
-    return BilinearSimilarity(regularization=value, max_epochs=10, tol=0, random_state=seed)
+    return BilinearSimilarity(regularization=value, max_iter=10, tol=0, random_state=seed)
 
 
 METHODS = {
@@ -84,7 +85,7 @@ METHODS = {
     "LMNN": Method(lambda _, seed: LMNN(), from_labels=True),
     "ITML": Method(lambda value, seed: ITML(gamma=value, random_state=seed), RATES),
     "LEGO": Method(lambda value, seed: LEGO(learning_rate=value, random_state=seed), RATES),
-    "OASIS": Method(lambda value, seed: BilinearSimilarity("oasis", aggressiveness=value, max_epochs=10), CAPS),
+    "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=10), CAPS),
     "SDCA": Method(paper_sdca, REGULARIZATIONS),
     "SDCA, psd=True": Method(
         lambda value, seed: BilinearSimilarity(regularization=value, psd=True, random_state=seed), REGULARIZATIONS
@@ -188,12 +189,12 @@ def projections(name: str, ridge: float = REGULARIZATIONS[0], seeds=SEEDS) -> li
         given = scaled(part(X, y, 0.7, TRIPLETS, seed))
         triplets = Triplets(given.X, given.triplets)
         free = paper_sdca(ridge, seed).fit(given.X, comparisons=given.triplets)
-        best = BilinearSimilarity(regularization=ridge, psd=True, tol=1e-4, max_epochs=1000)
+        best = BilinearSimilarity(regularization=ridge, psd=True, tol=1e-4, max_iter=1000)
         best.fit(given.X, comparisons=given.triplets)
         row = {}
         for title, matrix in (
             ("SDCA", free.matrix_),
-            ("projected", projected(free.matrix_)),
+            ("projected", project_psd(free.matrix_)),
             ("psd=True", best.matrix_),
         ):
             value = primal(triplets.shares, triplets.scores(matrix), matrix, ridge)

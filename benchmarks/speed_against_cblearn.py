@@ -60,7 +60,7 @@ def run_peer(python, jobs) -> list[dict]:
 def measured(cell, method, record, train, test, best_peer_error) -> dict:
     how = {"n_components": cell.dims, "loss": METHODS[method], "regularization": 0.0, "random_state": 0}
     start = 0.1 * np.random.default_rng(12345).standard_normal((cell.n_objects, cell.dims))
-    OrdinalEmbedding(**how, max_epochs=1).fit(train)
+    OrdinalEmbedding(**how, max_iter=1).fit(train)
     row = {
         "objects": cell.n_objects,
         "dims": cell.dims,
@@ -76,7 +76,7 @@ def measured(cell, method, record, train, test, best_peer_error) -> dict:
         if epochs is None:
             row |= {f"{name} epochs": None, f"{name} seconds": None, f"{name} times faster": None}
             continue
-        model = OrdinalEmbedding(**how, **extra, max_epochs=max(epochs, 1), tol=0.0)
+        model = OrdinalEmbedding(**how, **extra, max_iter=max(epochs, 1), tol=0.0)
         seconds = best_of(5, lambda model=model: model.fit(train))
         row |= {
             f"{name} epochs": epochs,
@@ -107,7 +107,7 @@ rows = np.array([np.random.default_rng(i).choice(50, 3, replace=False) for i in 
 seconds = []
 for _ in range(2):
     begun = time.perf_counter()
-    OrdinalEmbedding(int(sys.argv[2]), sys.argv[1], regularization=0.0, max_epochs=2, random_state=0).fit(rows)
+    OrdinalEmbedding(int(sys.argv[2]), sys.argv[1], regularization=0.0, max_iter=2, random_state=0).fit(rows)
     seconds.append(time.perf_counter() - begun)
 print(seconds[0] - seconds[1])
 """
@@ -119,10 +119,10 @@ def epochs_to(target, how, train, test) -> int | None:
 
     def watch(record) -> bool:
         if triplet_error(record["points"], test) <= target:
-            reached.append(record["epoch"])
+            reached.append(record["iteration"])
         return bool(reached)
 
-    OrdinalEmbedding(**how, max_epochs=MOST_EPOCHS, tol=0.0, callback=watch).fit(train)
+    OrdinalEmbedding(**how, max_iter=MOST_EPOCHS, tol=0.0, callback=watch).fit(train)
     return reached[0] if reached else None
 
 

@@ -29,7 +29,7 @@ def resident():
 random = np.random.default_rng(0)
 warm = random.integers(0, 100, size=(600, 3), dtype=np.int32)
 warm = warm[(warm[:, 0] != warm[:, 1]) & (warm[:, 0] != warm[:, 2]) & (warm[:, 1] != warm[:, 2])]
-OrdinalEmbedding(max_epochs=1).fit(Comparisons(warm))
+OrdinalEmbedding(max_iter=1).fit(Comparisons(warm))
 a = random.integers(0, 10_000, size=10_000_000, dtype=np.int32)
 rows = np.empty((10_000_000, 3), dtype=np.int32)
 rows[:, 0] = a
@@ -47,7 +47,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 begun = time.perf_counter()
-OrdinalEmbedding(random_state=0, max_epochs=3).fit(rows)
+OrdinalEmbedding(random_state=0, max_iter=3).fit(rows)
 seconds = time.perf_counter() - begun
 done = True
 watcher.join()

@@ -203,7 +203,7 @@ def two_threads(size: int = 5_000_000) -> list[dict]:
 
 def main() -> None:
     write("step_against_gradient", "One SVRG step over one gradient evaluation of a triplet", against_a_gradient())
-    write("own_loss", "The same loss, of the house and typed in by a user", a_loss_of_ones_own())
+    write("own_loss", "The same loss, built-in and written by a user", a_loss_of_ones_own())
     write("step_as_objects_grow", "The cost of an SVRG step as the number of objects grows", as_objects_grow())
     write(
         "lazy_against_printed", "A lazy SVRG step against Algorithm 1 as printed", against_the_printed_algorithm()

@@ -1,7 +1,9 @@
 """How Sphinx builds the documentation: offline, with every warning an error (`make docs`)."""
 
+import shutil
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -10,6 +12,9 @@ sys.path.insert(0, str(HERE / "benchmarks"))
 import tables  # noqa: E402  (docs/benchmarks/tables.py)
 
 import nearer  # noqa: E402
+from nearer.losses import LOSSES  # noqa: E402
+from nearer.registry import PARTS, REGISTRY  # noqa: E402
+from nearer.solver import Solver  # noqa: E402
 
 project = "nearer"
 author = "The nearer developers"
@@ -23,10 +28,10 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-suppress_warnings = ["sphinx_gallery.space_in_filename"]  # blanks in the checkout's own path do no harm
-exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb"]
+suppress_warnings = ["sphinx_gallery.space_in_filename"]  # blanks in the path of the checkout are harmless
+exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb", "api_registry.rst"]
 
-autosummary_generate = True
+autosummary_generate = ["api.rst", "api_registry.rst"]
 autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -59,20 +64,47 @@ html_theme_options = {
 warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)  # plt.show in the gallery
 
 
+def write_registry() -> None:
+    """Write the sections of the API page that the registry, the solvers and the losses determine."""
+    sections: dict[str, dict[str, list[str]]] = {}  # names by module by section
+    for name, entry in REGISTRY.items():
+        module = "nearer" if entry.top_level else entry.module
+        sections.setdefault(entry.section, {}).setdefault(module, []).append(name)
+    for module in PARTS:
+        exported = vars(import_module(module))
+        classes = [name for name in exported["__all__"] if isinstance(exported[name], type)]
+        solvers = [name for name in classes if issubclass(exported[name], Solver)]
+        if solvers:
+            sections.setdefault("Solvers", {})[module] = solvers
+    sections["Losses"] = {"nearer.losses": [loss.__name__ for loss in LOSSES.values()]}
+    lines = []
+    for title, modules in sections.items():
+        lines += [title, "-" * len(title), ""]
+        for module, names in modules.items():
+            lines += [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: api/generated", ""]
+            lines += [*(f"   {name}" for name in names), ""]
+    (HERE / "api_registry.rst").write_text("\n".join(lines), encoding="utf-8")
+
+
+write_registry()
+shutil.rmtree(HERE / "api", ignore_errors=True)  # pages of names that are gone would be warned about
+
+
 def setup(app):
-    """Put the tables of the records where the benchmarks' page asks for them, and leave machinery out."""
-    app.connect("source-read", _with_tables)
-    app.connect("autodoc-skip-member", _skipped)
+    """Insert the tables of the records into the page of benchmarks, and leave inherited members out."""
+    app.connect("source-read", insert_tables)
+    app.connect("autodoc-skip-member", skip_inherited)
 
 
-def _with_tables(app, docname, source):
+def insert_tables(app, docname, source):
+    """Replace the mark on the page of benchmarks by the tables of the records."""
     if docname == "benchmarks":
         source[0] = source[0].replace(tables.MARK, tables.render(HERE / "benchmarks/records"))
 
 
-def _skipped(app, what, name, member, skip, options):
-    """Leave out what scikit-learn and Python add to every class: the page of a thing has what is of the house."""
+def skip_inherited(app, what, name, member, skip, options):
+    """Skip what scikit-learn and Python add to every class."""
     if name in ("set_output", "get_feature_names_out"):
         return True
-    home = getattr(member, "fget", None) or getattr(member, "__func__", member)
-    return None if (getattr(home, "__module__", None) or "nearer").startswith("nearer") else True
+    owner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    return None if (getattr(owner, "__module__", None) or "nearer").startswith("nearer") else True

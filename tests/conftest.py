@@ -5,9 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Small matrices are slower on several threads, and much slower where the cores are busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Examples have no time limit: an example may compile a loop, and other processes keep the cores busy.
+settings.register_profile("nearer", deadline=None)
+settings.load_profile("nearer")
 
 
 @pytest.fixture

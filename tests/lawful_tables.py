@@ -4,7 +4,7 @@ Each row of floats becomes a triplet of twelve objects, always the same for the 
 """
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from nearer import Comparisons
 
@@ -37,13 +37,10 @@ class Tables:
         return self
 
     def predict(self, X):
-        check_is_fitted(self)
         return super().predict(X if isinstance(X, Comparisons) else self._rows(X))
 
     def predict_proba(self, X):
-        check_is_fitted(self)
         return super().predict_proba(self._rows(X))
 
     def score(self, X, y=None, sample_weight=None):
-        check_is_fitted(self)
         return super().score(self._rows(X), sample_weight=sample_weight)

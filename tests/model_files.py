@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import numpy as np
+from hypothesis import strategies as st
 
 
 def rewritten(path, change=None, *, drop=(), add=None, compression=zipfile.ZIP_STORED):
@@ -20,6 +21,17 @@ def rewritten(path, change=None, *, drop=(), add=None, compression=zipfile.ZIP_S
         for name, content in members.items():
             if name not in drop:
                 file.writestr(name, content)
+
+
+def damage(content, data):
+    """Cut the bytes of a file off somewhere, or not, and change up to four of them."""
+    content = bytearray(content)
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    for _ in range(data.draw(st.integers(0, 4))):
+        if content:
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    return bytes(content)
 
 
 def npy(array, **options):

@@ -96,7 +96,7 @@ def test_a_bad_row_far_down_is_named_by_its_own_number():
         ({"weights": [-1.0, 1]}, "row 0 has weight -1"),
         ({"weights": [1, np.nan]}, "row 1 has weight nan"),
         ({"weights": [np.inf, 1]}, "row 0 has weight inf"),
-        ({"weights": ["x", 1]}, "weights must be numbers"),
+        ({"weights": ["x", 1]}, "row 0 has weight 'x'; a weight is a finite number"),
         ({"weights": [1.0]}, "weights must have one value for each of the 2 rows"),
         ({"subjects": ["ann"]}, "subjects must have one value"),
         ({"answers": [1, 2, 3]}, "answers must have one value"),

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array, issparse, save_npz
+from sklearn.pipeline import make_pipeline
 
 from extras import needs
-from nearer.formats import features, read_features
+from nearer import RCA, BilinearSimilarity, Comparisons, InformationGain
+from nearer.features import FeatureMap, TextFeatures
+from nearer.formats import features, read_features, read_texts
+from nearer.formats.matching import read_table_for
 
 X = np.array([[7.0, 0.5], [3.0, 2.0], [-1.25, 1e-9]])
 LABELS, NAMES = ["party", "winter", "party"], ("pump", "boot", "mule")
@@ -54,7 +58,7 @@ def test_text_of_every_dialect(file, name, text):
     table = read_features(file(text, name), labels="kind")
     assert np.array_equal(table.X, X)
     assert (table.columns, table.names, table.labels.tolist()) == (("heel", "sole"), NAMES, LABELS)
-    assert (len(table), table.n_features, table.others) == (3, 2, ())
+    assert (table.shape, table.others) == ((3, 2), ())
 
 
 def test_parquet(tmp_path):
@@ -130,7 +134,7 @@ def test_labels_that_are_numbers_and_names_that_are(file, tmp_path):
 
 
 def test_a_table_longer_than_a_chunk_is_put_together_and_knows_its_lines(file, monkeypatch):
-    monkeypatch.setattr(features, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(features, "FEATURE_ROWS", 2)
     text = "name,x,y\n" + "".join(f"o{row},{row},c{row % 2}\n" for row in range(7))
     table = read_features(file(text), labels="y")
     assert table.X.ravel().tolist() == list(range(7))
@@ -200,8 +204,8 @@ def test_says_what_is_wrong_in_a_typed_file(tmp_path):
         ({"X": X, "y": [1, 2]}, {"labels": "y"}, r"its array 'y' has shape \(2,\); one value for each of the 3"),
         ({"X": X, "y": [1, np.nan, 2]}, {"labels": "y"}, "row 1 has an empty cell in column 'y'"),
         ({"X": X, "names": ["a", "b", "a"]}, {}, "row 2 has the name 'a' in column 'names'"),
-        ({"X": X[0]}, {}, r"X must be a table of numbers, one row an object; got float64 of shape \(2,\)"),
-        ({"X": X.astype(str)}, {}, "X must be a table of numbers, one row an object; got <U"),
+        ({"X": X[0]}, {}, r"X must be a table of numbers, one row per object; got float64 of shape \(2,\)"),
+        ({"X": X.astype(str)}, {}, "X must be a table of numbers, one row per object; got <U"),
         ({"X": np.array([[1.0, np.inf]])}, {}, "row 0 has inf in column 1, where a finite number is wanted"),
         (
             {"data": [1.0, np.nan], "indices": [0, 3], "indptr": [0, 0, 2], "shape": [2, 4]},
@@ -235,3 +239,64 @@ def test_a_column_of_names_may_be_ignored(file):
     table = read_features(path, labels="kind", ignored=["name"])
     assert table.names is None
     assert table.columns == ("a",)
+
+
+# A table as the X of an estimator
+
+
+@pytest.fixture
+def shoes(file):
+    """Twelve objects of two kinds, with two features."""
+    made = np.random.default_rng(0).normal(size=(12, 2)).round(3) + np.arange(12)[:, None] % 2
+    rows = [f"shoe{row},{made[row, 0]},{'ab'[row % 2]},{made[row, 1]}" for row in range(12)]
+    return read_features(file("\n".join(["name,heel,kind,sole", *rows])), labels="kind")
+
+
+@pytest.mark.filterwarnings("error")
+def test_estimators_learn_the_names_of_its_columns(shoes):
+    for model in (RCA(), BilinearSimilarity(n_triplets=100), InformationGain(1), FeatureMap()):
+        target = shoes.X if isinstance(model, FeatureMap) else shoes.labels
+        model.fit(shoes, target)
+        assert model.feature_names_in_.tolist() == ["heel", "sole"]
+        plain = type(model)(**model.get_params()).fit(shoes.X, target)
+        assert not hasattr(plain, "feature_names_in_")
+        if hasattr(model, "transform"):
+            np.testing.assert_array_equal(model.transform(shoes), plain.transform(shoes.X))
+    pipeline = make_pipeline(InformationGain(1), RCA()).fit(shoes, shoes.labels)
+    assert pipeline.transform(shoes[:3]).shape == (3, 1)
+
+
+def test_columns_in_another_order_are_refused_or_read_in_the_order_of_the_model(shoes, file):
+    model = RCA().fit(shoes, shoes.labels)
+    turned = read_features(shoes.path, labels="kind", columns=["sole", "heel"])
+    with pytest.raises(ValueError, match=r"shoes\.csv are not those that the model was fitted with"):
+        model.transform(turned)
+    lines = [line.split(",") for line in shoes.path.read_text().splitlines()]
+    other = file("\n".join(",".join([name, sole, heel]) for name, heel, _, sole in lines), "turned.csv")
+    np.testing.assert_array_equal(read_table_for(model, other).X, shoes.X)
+
+
+def test_comparisons_find_its_rows_by_name(shoes):
+    rows = [[0, 2, 1], [1, 3, 0], [4, 6, 5]]
+    named = Comparisons(rows, names=shoes.names)
+    by_name, by_number = (
+        BilinearSimilarity(regularization=0.1, random_state=0).fit(shoes, comparisons=each)
+        for each in (named, rows)
+    )
+    assert (by_name.matrix_ == by_number.matrix_).all()
+    assert by_name.score_comparisons(shoes, named) == by_number.score_comparisons(shoes, rows)
+
+
+def test_rows_are_selected_with_their_labels_and_names(shoes):
+    part = shoes[[3, 1]]
+    assert (part.names, part.labels.tolist(), part.columns) == (("shoe3", "shoe1"), ["b", "b"], shoes.columns)
+    assert np.array_equal(part.X, shoes.X[[3, 1]])
+    assert np.array_equal(np.asarray(shoes), shoes.X)
+
+
+def test_texts_know_their_column(file):
+    table = read_texts(file("body,kind\nred cat,a\nred dog,a\nblue cat,b\nblue dog,b\n"), "body", labels="kind")
+    words = TextFeatures().fit(table, table.labels)
+    assert words.column_ == "body"
+    assert (words.transform(table) != words.transform(table.X.tolist())).nnz == 0
+    assert read_table_for(make_pipeline(words, RCA()), table.path).X.tolist() == table.X.tolist()

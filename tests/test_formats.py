@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from extras import needs
 from nearer import Comparisons, read, scan, write
-from nearer.comparisons.layouts import LAYOUTS, NUMBER, understand
+from nearer.comparisons.layouts import LAYOUTS, NUMBER, OPTIONAL, OptionalColumn, number_column, understand
 from nearer.files import replacing
 from nearer.formats import jsonl
 from strategies import comparisons, same
@@ -250,6 +250,22 @@ def test_every_header_of_the_list_is_understood():
     assert all(understand(list(choice)).kind == kind for kind, choices in LAYOUTS.items() for choice in choices)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npz", ".parquet"])
+def test_a_new_optional_column_is_one_line(file, tmp_path, monkeypatch, suffix):
+    confidence = OptionalColumn(("confidence", "sure"), number_column("confidence", 0, 1))
+    monkeypatch.setitem(OPTIONAL, "confidence", confidence)
+    if suffix == ".parquet":
+        needs("pyarrow")
+    odd = read(file("first,second,odd,sure\nVienna,Prague,Rome,0.5\nRome,Oslo,Prague,1\n"))
+    assert odd.extra["confidence"].tolist() == [0.5, 0.5, 1, 1]
+    write(odd, tmp_path / f"again{suffix}")
+    assert read(tmp_path / f"again{suffix}")[2:].extra["confidence"].tolist() == [1, 1]
+    bad = file("anchor,near,far,confidence\na,b,c,1\na,c,b,2\n")
+    with pytest.raises(ValueError, match=r"line 3 has confidence 2.0; a confidence is a number from 0 to 1"):
+        read(bad)
+    assert np.isnan(read(bad, bad_rows="drop").extra["confidence"]).tolist() == [False, True]
+
+
 def test_odd_one_out_rows_share_an_answer_and_its_columns(file):
     made = read(file("a,b,odd,subject,weight,rt\nx,y,z,ann,2,0.5\nz,x,y,bob,1,\n"))
     assert made.answers.tolist() == [0, 0, 1, 1]
@@ -317,7 +333,7 @@ def test_jsonl_of_others(file):
     ],
 )
 def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, names, rows):
-    made = jsonl.answer(line).comparisons
+    made = jsonl.parse_answer(line).comparisons
     assert (made.names, made.rows.tolist(), made.n_answers) == (names, rows, 1)
     whole = read(file(json.dumps(line), "answers.jsonl"))
     assert (whole.names, whole.rows.tolist()) == (names, rows)
@@ -325,14 +341,14 @@ def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, name
 
 def test_a_line_of_jsonl_knows_what_came_before():
     line = {"anchor": "3", "near": "1", "far": "2", "weight": "0.5", "answer": "p"}
-    made, answer_id = jsonl.answer(line, named=True)
+    made, answer_id = jsonl.parse_answer(line, named=True)
     assert (made.names, made.weights.tolist(), answer_id) == (("1", "2", "3"), [0.5], "p")
-    assert jsonl.answer([3, 1, 2], named=True).comparisons.names is None
-    assert jsonl.answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
+    assert jsonl.parse_answer([3, 1, 2], named=True).comparisons.names is None
+    assert jsonl.parse_answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
     with pytest.raises(ValueError, match="names object 3, but there are only 3 objects"):
-        jsonl.answer([3, 1, 2], n_objects=3)
+        jsonl.parse_answer([3, 1, 2], n_objects=3)
     with pytest.raises(ValueError, match="has weight 'heavy'"):
-        jsonl.answer({**line, "weight": "heavy"})
+        jsonl.parse_answer({**line, "weight": "heavy"})
 
 
 def test_parquet_of_others(tmp_path):

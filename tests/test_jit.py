@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from nearer import jit
 from nearer.jit import bind, cache_folder, cache_size, clear_cache, noinline
 from nearer.losses import STE, TSTE, ops
 
@@ -64,6 +65,24 @@ def test_two_processes_at_once(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(start, [tmp_path] * 2)) == [12.0, 12.0]
     assert start(tmp_path) == 12.0
+
+
+def test_two_processes_that_save_a_loop_for_different_types_do_not_mix_them(tmp_path, monkeypatch):
+    first, second = (jit._LoopIndex(str(tmp_path), "loop", "stamp") for _ in range(2))
+    codes = {"float64": b"code for float64", "float32": b"code for float32"}
+    stale, write = second._load_index(), first._save_data
+
+    def write_last(name, data):
+        """The other process, which has read the index before, saves while this one does."""
+        monkeypatch.setattr(second, "_load_index", lambda: dict(stale))
+        second.save("float32", codes["float32"])
+        write(name, data)
+
+    monkeypatch.setattr(first, "_save_data", write_last)
+    first.save("float64", codes["float64"])
+    later = jit._LoopIndex(str(tmp_path), "loop", "stamp")
+    for types, code in codes.items():
+        assert later.load(types) in (None, code)  # None: it is compiled again
 
 
 def test_a_torn_file_is_compiled_again(tmp_path):

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearer import ComparisonKernel, OnlineKernel, OrdinalEmbedding
+from nearer.certificate import certify
 from nearer.jit import bind
-from nearer.losses import CKL, GNMDS, LOSSES, SOE, STE, TSTE, as_loss
+from nearer.losses import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, as_loss, losses_with, ops
+from nearer.simulate import comparisons_from_points
 
 
 def student(d2, alpha):
@@ -106,5 +109,74 @@ def test_alpha_is_settled_by_the_dimensions():
 
 @pytest.mark.parametrize("wrong", ["tsne", STE, object(), None])
 def test_an_unknown_loss_is_refused_with_the_known_ones(wrong):
-    with pytest.raises(ValueError, match="'ckl', 'gnmds', 'soe', 'ste', 'tste'"):
+    with pytest.raises(ValueError, match=", ".join(map(repr, sorted(LOSSES)))):
         as_loss(wrong, 2)
+
+
+class SquaredHinge(Loss):
+    """A new loss: convex, with a logistic probability."""
+
+    convex = True
+    logistic = True
+
+    def value(self, near, far):
+        short = ops.maximum(0.0, 1.0 + near - far)
+        return short * short
+
+    def slopes(self, near, far):
+        short = ops.maximum(0.0, 1.0 + near - far)
+        return 2.0 * short, -2.0 * short
+
+    def probability(self, near, far):
+        return 1.0 / (1.0 + ops.exp(near - far))
+
+
+class OtherHinge(GNMDS):
+    """A hinge under another name and with another attribute."""
+
+    def __init__(self, gap=1.0):
+        self.gap = gap
+
+    @property
+    def hinge_margin(self):
+        return self.gap
+
+    def value(self, near, far):
+        return ops.maximum(0.0, self.gap + near - far)
+
+    def slopes(self, near, far):
+        inside = ops.where(self.gap + near - far > 0.0, 1.0, 0.0)
+        return inside, -inside
+
+
+def test_a_new_loss_is_a_class_and_one_line_of_the_table(monkeypatch):
+    monkeypatch.setitem(LOSSES, "squared-hinge", SquaredHinge)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    answers = comparisons_from_points(points, 400, random_state=0).flip(0.1, random_state=0)
+    model = OrdinalEmbedding(2, loss="squared-hinge", regularization=0.05, random_state=0).fit(answers)
+    kernel = ComparisonKernel("squared-hinge", regularization=0.05).fit(answers)
+    assert 0 <= kernel.gap_ < 1e-2
+    bound = certify(model.embedding_, answers, as_loss("squared-hinge", 2), 0.05)
+    assert bound.lower_bound <= kernel.objective_ < bound.lower_bound + bound.excess + 1e-9
+    online = OnlineKernel(loss="squared-hinge", probability=0.8, random_state=0).fit(answers)
+    assert online.score(answers) > 0.6
+    for trait in ("convex", "logistic", "kernel_form"):
+        assert "squared-hinge" in losses_with(trait)
+
+
+def test_a_hinge_is_known_by_its_margin_and_not_by_its_type():
+    points = np.random.default_rng(0).normal(size=(10, 2))
+    answers = comparisons_from_points(points, 300, random_state=0).flip(0.1, random_state=0)
+    same = [ComparisonKernel(loss, regularization=0.1).fit(answers) for loss in (GNMDS(1.0), OtherHinge(1.0))]
+    np.testing.assert_array_equal(same[0].kernel_, same[1].kernel_)
+    bounds = [certify(points, answers, loss, 0.1) for loss in (GNMDS(1.0), OtherHinge(1.0))]
+    assert bounds[0].excess == bounds[1].excess
+
+
+def test_a_subclass_with_another_value_is_no_hinge():
+    class Bent(GNMDS):
+        def value(self, near, far):
+            return ops.log1p(super().value(near, far))
+
+    assert GNMDS(0.5).hinge_margin == 0.5
+    assert Bent(0.5).hinge_margin is None

@@ -14,11 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import nearer
-from model_files import npy, rewritten
+from model_files import damage, npy, rewritten
 from nearer.embedding import SVRG
 from nearer.losses import TSTE
-from nearer.models import FORMAT, MODELS, SavedModel, load_model, save_model
-from nearer.models.values import decode, encode
+from nearer.models import FORMAT, SavedModel, load_model, loading, save_model
+from nearer.models.loading import decode
+from nearer.models.saving import encode
+from nearer.registry import REGISTRY, Entry
 
 FIXTURE = Path(__file__).parent / "data" / "model-format-1.nearer"
 
@@ -57,10 +59,10 @@ class MyLoss:
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    room = types.ModuleType("a_room_for_tests")
+    room = types.ModuleType("a_package_of_tests")
     room.Learner = Learner
-    monkeypatch.setitem(sys.modules, "a_room_for_tests", room)
-    monkeypatch.setitem(MODELS, "Learner", "a_room_for_tests")
+    monkeypatch.setitem(sys.modules, "a_package_of_tests", room)
+    monkeypatch.setitem(REGISTRY, "Learner", Entry("a_package_of_tests", "Tests"))
 
 
 @pytest.fixture
@@ -246,9 +248,9 @@ CHANGES = {
     "parameter loss: .*unexpected keyword": lambda r: r["params"].update(
         loss={"part": "TSTE", "module": "nearer.losses", "params": {"beta": 1}}
     ),
-    "parameter tol: no known kind of value": lambda r: r["params"].update(tol={"python": "1"}),
+    "parameter tol: unknown kind of value": lambda r: r["params"].update(tol={"python": "1"}),
     "parameter init: 'nowhere'": lambda r: r["params"].update(init={"array": "nowhere"}),
-    "no known kind": lambda r: r["learned"].update(n_iter_={"what": 1}),
+    "unknown kind": lambda r: r["learned"].update(n_iter_={"what": 1}),
 }
 
 
@@ -334,19 +336,39 @@ def test_a_directory_that_points_before_the_file_is_damage(path):
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_that_names_it(path, data):
     Learner(loss=TSTE(alpha=1.0), init=np.eye(2)).fit().save(path)
-    content = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(0, len(content) - 1)) :]
-    for _ in range(data.draw(st.integers(0, 4))):
-        if content:
-            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    path.write_bytes(content)
+    path.write_bytes(damage(path.read_bytes(), data))
     message = "my model.nearer "
     try:
         load_model(path)
     except ValueError as error:
         message = str(error)
     assert message.startswith("my model.nearer ")
+
+
+# Names that have changed since a file was written
+
+
+def test_old_names_of_parameters_attributes_and_parts_are_read(path, monkeypatch):
+    Learner(n_components=3, loss=TSTE(alpha=4.0), tol=0.5).fit().save(path)
+
+    def as_it_was(record):
+        record["params"]["dims"] = record["params"].pop("n_components")
+        record["params"]["accuracy"] = 1 / record["params"].pop("tol")
+        record["params"]["colour"] = "red"
+        record["params"]["loss"]["params"] = {"degrees": record["params"]["loss"]["params"]["alpha"]}
+        record["learned"]["epochs_"] = record["learned"].pop("n_iter_")
+        record["arrays"][0]["name"] = "points_"
+
+    rewritten(path, as_it_was, drop=["embedding_.npy"], add={"points_.npy": npy(np.arange(6.0).reshape(3, 2))})
+    with pytest.raises(ValueError, match="parameter loss"):
+        load_model(path)
+    model = {"dims": "n_components", "accuracy": ("tol", lambda value: 1 / value), "colour": ""}
+    model |= {"epochs_": "n_iter_", "points_": ("embedding_", lambda points: points + 1.0)}
+    monkeypatch.setattr(loading, "RENAMED", {"Learner": model, "TSTE": {"degrees": "alpha"}})
+    again = load_model(path)
+    assert (again.n_components, again.tol, again.loss.alpha, again.n_iter_) == (3, 0.5, 4.0, 7)
+    assert again.embedding_[0].tolist() == [1.0, 2.0]
+    assert load_model(path, tol=0.1).tol == 0.1
 
 
 # The estimators themselves, through a file that was written once and stays

@@ -157,10 +157,10 @@ def test_labels_of_any_kind():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((UNIT[0], [0]), r"one row a query; got shape \(3,\)"),
+        ((UNIT[0], [0]), r"one row per query; got shape \(3,\)"),
         ((UNIT[:2], [0, 0]), r"shape \(2, 3\): without y_objects .* square"),
-        ((UNIT, [0, 0]), r"one label a query: scores have shape \(3, 3\), y has shape \(2,\)"),
-        ((UNIT, [0, 0, 0], [0, 0]), r"one label an object: .*, y_objects has shape \(2,\)"),
+        ((UNIT, [0, 0]), r"one label per query: scores have shape \(3, 3\), y has shape \(2,\)"),
+        ((UNIT, [0, 0, 0], [0, 0]), r"one label per object: .*, y_objects has shape \(2,\)"),
         ((UNIT, [[0, 0, 0]]), r"y has shape \(1, 3\)"),
         ((UNIT, [0, 0, 0], ["a", "b", "c"]), r"int\d+ and those of objects <U1"),
         ((UNIT, [0, np.nan, 0]), "labels must not be NaN"),
@@ -286,7 +286,7 @@ def test_the_scorer_in_cross_validation_and_grid_search():
 def test_the_scorer_refuses():
     X, y = labelled()
     with pytest.raises(
-        TypeError, match=r"similarity\(A, B\), distance\(A, B\) or transform\(X\) .* Weighted has none"
+        TypeError, match=r"similarity\(A, B\), distance\(A, B\) or transform\(X\); Weighted has none"
     ):
         retrieval_map_scorer(Weighted().fit(X, y), X, y)
     with pytest.raises(ValueError, match=r"X has shape \(60, 3\), y has shape \(59,\)"):
@@ -296,5 +296,5 @@ def test_the_scorer_refuses():
         def similarity(self, A, B):
             return super().similarity(A, B).T[1:]
 
-    with pytest.raises(ValueError, match=r"Odd gave scores of shape \(59, 60\) for 60 queries and 60 objects"):
+    with pytest.raises(ValueError, match=r"Odd returned scores of shape \(59, 60\) for 60 queries and 60 objects"):
         retrieval_map_scorer(Odd().fit(X, y), X, y)

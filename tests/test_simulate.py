@@ -101,10 +101,10 @@ def test_labels(y, seed):
             simulate.comparisons_from_labels(y, 5, seed)
         return
     label = np.array(y)
-    for drawing in ("instances", "classes"):
+    for sampling in ("instances", "classes"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            rows = simulate.comparisons_from_labels(y, 300, seed, drawing=drawing).rows
+            rows = simulate.comparisons_from_labels(y, 300, seed, sampling=sampling).rows
         assert bool(caught) == (counts == 1).any()
         assert (rows[:, 0] != rows[:, 1]).all()
         assert (label[rows[:, 0]] == label[rows[:, 1]]).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from extras import needs
-from nearer.formats import parquet, read_texts, texts
+from nearer.formats import features, parquet, read_texts
 
 ROWS = [("n1", 'He said "sail",\nand left.', "sea"), ("n2", "", "land"), ("n3", "Öl; Geld", "land")]
 HEADERS = ("name", "body", "topic")
@@ -31,13 +31,13 @@ def written(path):
 
 
 @pytest.mark.parametrize("chunk", [1, 1000])
-@pytest.mark.parametrize("suffix", texts.READERS)
+@pytest.mark.parametrize("suffix", features.TABLES)
 def test_every_kind_of_file(tmp_path, monkeypatch, suffix, chunk):
-    monkeypatch.setattr(texts, "CHUNK_ROWS", chunk)
+    monkeypatch.setattr(features, "TEXT_ROWS", chunk)
     table = read_texts(written(tmp_path / f"news{suffix}"), "body", labels="topic")
-    assert table.texts.tolist() == [text for _, text, _ in ROWS]
+    assert table.X.tolist() == [text for _, text, _ in ROWS]
     assert (table.labels.tolist(), table.names) == (["sea", "land", "land"], ("n1", "n2", "n3"))
-    assert (len(table), table.column) == (3, "body")
+    assert (len(table), table.columns) == (3, ("body",))
     assert read_texts(table.path, "body", names="name").labels is None
 
 
@@ -45,7 +45,7 @@ def test_long_texts_are_read_and_the_limit_of_csv_is_put_back(tmp_path):
     limit = csv.field_size_limit()
     long = "word " * 60_000
     (tmp_path / "long.csv").write_text(f"body,topic\n{long},sea\nshort,land\n")
-    assert read_texts(tmp_path / "long.csv", "body").texts.tolist() == [long, "short"]
+    assert read_texts(tmp_path / "long.csv", "body").X.tolist() == [long, "short"]
     with pytest.raises(ValueError, match="no column 'text'"):
         read_texts(tmp_path / "long.csv", "text")
     assert csv.field_size_limit() == limit
@@ -61,7 +61,7 @@ def test_long_texts_of_parquet_take_no_more_than_their_length(tmp_path):
     (table,) = parquet.tables(tmp_path / "x.parquet")
     assert table.columns["body"] == bodies
     assert isinstance(table.columns["topic"], np.ndarray)
-    assert read_texts(tmp_path / "x.parquet", "body").texts.tolist() == bodies
+    assert read_texts(tmp_path / "x.parquet", "body").X.tolist() == bodies
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """
-Groups from answers
-===================
+Clusters from answers
+=====================
 
-Two rings, one inside the other, and only answers about which points are nearer to each other.
-``SpectralClustering`` finds the rings from the kernel that the answers teach.
+Two rings, one inside the other, are known only through answers about which points are nearer to each other.
+``SpectralClustering`` finds the rings from the kernel that is learned from the answers.
 """
 
 import matplotlib.pyplot as plt
@@ -26,18 +26,18 @@ answers = comparisons_from_points(hidden, 20_000, random_state=0)
 model = ComparisonKernel(loss="ste", regularization=0.001).fit(answers)
 
 # %%
-# A clustering wants affinities, which are never negative, and inner products may be. A Gaussian of the kernel's
-# distances is one: near objects share much, far ones nothing.
+# Spectral clustering needs affinities, which are never negative; inner products may be. A Gaussian of the kernel's
+# distances is an affinity.
 
 size = model.kernel_.diagonal()
 squared = size + size[:, None] - 2 * model.kernel_
 affinity = np.exp(-squared / (0.05 * np.median(squared)))
-groups = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(affinity)
-print(f"agreement with the rings: {adjusted_rand_score(rings, groups):.2f} of 1")
+clusters = SpectralClustering(2, affinity="precomputed", random_state=0).fit_predict(affinity)
+print(f"adjusted Rand index with the rings: {adjusted_rand_score(rings, clusters):.2f}")
 
 # %%
-# The map of the kernel, in the colours of the groups found.
+# The map of the kernel, colored by cluster.
 
 figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
-axes.scatter(*model.embedding(2).T, c=groups, cmap="coolwarm", s=20)
+axes.scatter(*model.embed(2).T, c=clusters, cmap="coolwarm", s=20)
 axes.set(aspect="equal", xticks=[], yticks=[])

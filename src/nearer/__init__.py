@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer.registry import REGISTRY, load, public_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__", *public_names()]
 
 if TYPE_CHECKING:  # type checkers do not see the registry: they read what each package exports

@@ -1,22 +1,22 @@
-"""How far a kernel or a map can be from the best there is: a proof, for losses that are convex.
+"""A certificate of optimality for convex losses: an upper bound of a kernel's or a map's excess over the optimum.
 
-Over kernels K, F(K) = L(K) + λ tr(K) / n, L the weighted mean loss of squared distances, which are linear in K. A
-convex loss lies above its tangents, and a loss is never negative. So any mixture of tangents and of zero is a
+Over kernels K, F(K) = L(K) + λ tr(K) / n, with L the weighted mean loss of squared distances, which are linear in
+K. A convex loss lies above its tangents, and a loss is never negative. So any mixture of tangents and of zero is a
 line below it: loss(near, far) >= height + near_slope · near + far_slope · far. Their weighted mean is below L:
 
     F(K) >= height + <G, K> + λ tr(K) / n >= height + (g + λ / n) tr(K)    for every K that is a kernel,
 
 with G = the mean of near_slope (e_i - e_j)(e_i - e_j)ᵀ + far_slope (e_l - e_k)(e_l - e_k)ᵀ and g its smallest
-eigenvalue. Where g >= -λ / n the height itself is a lower bound of the optimum F*. Where it is not, the lines
-times s = -λ / (n g) < 1, a mixture with zero, make it so. Hence, with no further assumption,
+eigenvalue. If g >= -λ / n, the height itself is a lower bound of the optimum F*. If not, scale the lines by
+s = -λ / (n g) < 1, a mixture with zero. Hence, without further assumptions,
 
     F* >= max(0, height) / max(1, -n g / λ).
 
 This is never looser than the textbook's F(K) - F* <= <∇F(K), K> + max(0, -µ) n F(K) / λ with µ = g + λ / n: that
-uses tr(K*) <= n F(K) / λ, and falls short of ours by (r - 1)(F(K) - height / r) >= 0 where r = -n g / λ > 1.
+uses tr(K*) <= n F(K) / λ, and is looser by (r - 1)(F(K) - height / r) >= 0 if r = -n g / λ > 1.
 
-A map X is the kernel XXᵀ, so the same line says how far a map of few dimensions is from the best of any number;
-and the eigenvector of g, as one further coordinate, is the way down.
+A map X is the kernel XXᵀ, so the same bound holds for a map of few dimensions against maps of any number; and the
+eigenvector of g, as a further coordinate, is a descent direction.
 """
 
 from collections.abc import Iterator
@@ -30,11 +30,11 @@ from scipy.sparse import coo_array, csr_array
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.rows import Rows, squared_distances
-from nearer.losses import GNMDS
+from nearer.losses import loss_trait, losses_with
 
 __all__ = ["Certificate", "Lines", "certify", "lower_bound", "smallest_eigenpair", "tangents"]
 
-WIDTHS = (1e-4, 1e-3, 1e-2, 1e-1)  # how near the hinge a row counts as at it, in margins
+WIDTHS = (1e-4, 1e-3, 1e-2, 1e-1)  # distance to the kink within which a row counts as at it, in margins
 MULTIPLIER_STEPS = 200
 
 Floats = NDArray[np.float64]
@@ -49,19 +49,19 @@ class Lines(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """How far from the best a map is, at most, and where to go.
+    """An upper bound of a map's excess over the optimum, and a descent direction.
 
     Attributes
     ----------
     excess : float
-        Upper bound of the objective minus that of the best kernel, of any number of dimensions.
+        Upper bound of the objective minus that of the best kernel of any rank.
     lower_bound : float
         Lower bound of any map's and any kernel's objective.
     eigenvalue : float
-        The smallest of the slope of the objective over kernels, λ / n included. At the optimum it is 0; where
-        it is below, a further coordinate along ``direction`` lowers the objective.
+        The smallest eigenvalue of the gradient of the objective over kernels, λ / n included. It is 0 at the
+        optimum; if it is negative, a further coordinate along ``direction`` lowers the objective.
     direction : array of shape (n_objects,)
-        Its eigenvector, of length one.
+        Its eigenvector, of unit length.
     """
 
     excess: float
@@ -77,22 +77,22 @@ def certify(
     regularization: float,
     lines: Lines | None = None,
 ) -> Certificate:
-    """Say how far a map's objective can be above the optimum over maps of any number of dimensions.
+    """Bound the excess of a map's objective over the optimum over maps of any number of dimensions.
 
     The objective is the weighted mean loss plus ``regularization * |X|² / n``.
 
     Parameters
     ----------
     points : array of shape (n_objects, n_dims)
-        The map. Moving it as a whole changes the objective: centre it first.
+        The map. Its mean changes the objective: centre it first.
     comparisons : Comparisons, array or DataFrame
-        What it was fitted to, with weights.
+        The comparisons that it was fitted to, with weights.
     loss : object
-        A convex loss, such as :class:`nearer.losses.STE`: it says so by ``convex = True``, and is never negative.
+        A convex loss, such as :class:`nearer.losses.STE`: with ``convex = True``, and never negative.
     regularization : float
-        The ridge as used, above 0.
+        The regularization that was used, above 0.
     lines : Lines, optional
-        Lines below the loss, one a row, where you know better ones than the tangents at the map.
+        Lines below the loss, one per row, if better ones than the tangents at the map are known.
 
     Returns
     -------
@@ -100,15 +100,13 @@ def certify(
 
     Notes
     -----
-    It takes one smallest eigenvalue of a dense n × n matrix (up to five for the hinge), so that nothing is left
-    to an iteration that may have missed it: a fraction of a second for a thousand objects, seconds for
-    several thousand.
+    It computes the smallest eigenvalue of a dense n × n matrix (of up to five for the hinge) by a direct method,
+    which cannot miss it: a fraction of a second for a thousand objects, seconds for several thousand.
 
-    The bound is tight at the optimum and grows with the distance from it; a tenth of a per cent from
-    stationarity it can be many times the true excess where the ridge is small. The hinge of GNMDS has a whole
-    fan of tangents at its kink. Those that make the map stationary are looked for by bounded least squares over
-    the rows within some widths of the kink, and the best bound is returned: valid, but looser than for a smooth
-    loss unless the fit is a good one.
+    The bound is tight at the optimum and grows with the distance from it; close to stationarity it can still be
+    many times the true excess if the regularization is small. The hinge (``hinge_margin``) has many tangents at
+    its kink. Those that make the map stationary are computed by bounded least squares over the rows near the kink,
+    and the best bound is returned: valid, but looser than for a smooth loss unless the fit is accurate.
 
     Examples
     --------
@@ -119,43 +117,44 @@ def certify(
     (True, (3,))
     """
     check_certifiable(loss, regularization)
-    points, given = np.asarray(points, dtype=np.float64), Comparisons.of(comparisons)
-    n = len(points)
-    if points.ndim != 2 or given.n_objects > n:
-        raise ValueError(f"{given.n_objects} objects need as many points; got an array of shape {points.shape}")
-    if len(given) == 0 or (given.weights is not None and not given.weights.any()):
+    points, comparisons = np.asarray(points, dtype=np.float64), Comparisons.of(comparisons)
+    rows, n = comparisons.rows, len(points)
+    if points.ndim != 2 or comparisons.n_objects > n:
+        raise ValueError(f"{comparisons.n_objects} objects need as many points; got shape {points.shape}")
+    if len(rows) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
         raise ValueError("there is nothing to certify: no comparisons, or all weights are zero")
-    share = shares(given)
-    near, far = squared_distances(points, given.rows)
+    share = shares(comparisons)
+    near, far = squared_distances(points, rows)
     losses = loss.value(near, far)
     if not (losses >= 0.0).all():
         raise ValueError(f"only a loss that is never negative can be certified; {loss!r} is {np.min(losses)}")
     objective = float(share @ losses) + regularization / n * float(np.vdot(points, points))
+    margin = loss_trait(loss, "hinge_margin")
     if lines is not None:
         candidates = iter([lines])
-    elif type(loss) is GNMDS:
-        candidates = _hinge_lines(points, given.rows, share, near - far, loss.margin, regularization)
+    elif margin is not None:
+        candidates = _hinge_candidates(points, rows, share, margin + near - far, margin, regularization)
     else:
         candidates = iter([tangents(loss, near, far)])
 
-    def judged(lines: Lines) -> Certificate:
-        slope = laplacian(given.rows, share * lines.near_slope, share * lines.far_slope, n).toarray()
-        smallest, direction = smallest_eigenpair(slope)
-        least = lower_bound(float(share @ lines.height), smallest, regularization, n)
-        return Certificate(max(0.0, objective - least), least, smallest + regularization / n, direction)
+    def bound(lines: Lines) -> Certificate:
+        gradient = laplacian(rows, share * lines.near_slope, share * lines.far_slope, n).toarray()
+        smallest, direction = smallest_eigenpair(gradient)
+        lower = lower_bound(float(share @ lines.height), smallest, regularization, n)
+        return Certificate(max(0.0, objective - lower), lower, smallest + regularization / n, direction)
 
-    return min(map(judged, candidates), key=lambda certificate: certificate.excess)
+    return min(map(bound, candidates), key=lambda certificate: certificate.excess)
 
 
 def check_certifiable(loss: Any, regularization: float) -> None:
-    """Raise a ValueError where there is no lower bound to be had."""
-    if not getattr(loss, "convex", False):
-        raise ValueError(
-            f"only a convex loss (ste, gnmds, or your own with convex = True) has a provable optimum; got {loss!r}"
-        )
+    """Raise a ValueError if there is no lower bound."""
+    if not loss_trait(loss, "convex"):
+        names = ", ".join(losses_with("convex"))
+        known = f"{names}, or your own with convex = True"
+        raise ValueError(f"only a convex loss ({known}) has a provable optimum; got {loss!r}")
     if not regularization > 0:
         raise ValueError(
-            "without a ridge the optimum may lie at infinity: regularization must be a number above 0; "
+            "without regularization the optimum may be at infinity: regularization must be a number above 0; "
             f"got {regularization!r}"
         )
 
@@ -163,33 +162,14 @@ def check_certifiable(loss: Any, regularization: float) -> None:
 def lower_bound(height: float, smallest: float, regularization: float, n_objects: int) -> float:
     """Return a lower bound of the objective of every kernel.
 
-    Parameters
-    ----------
-    height : float
-        Weighted mean of the heights of lines below the losses.
-    smallest : float
-        Smallest eigenvalue of the weighted mean of their slopes, or anything below it; without the ridge.
-    regularization : float
-        The ridge.
-    n_objects : int
-        Number of objects.
-
-    Examples
-    --------
-    >>> lower_bound(0.5, -0.02, 0.1, 10)  # twice as steep as the ridge allows
-    0.25
+    `height` is the weighted mean height of lines below the losses, `smallest` a lower bound of the smallest
+    eigenvalue of their weighted mean slope, without the regularization.
     """
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 
 
 def tangents(loss: Any, near: Floats, far: Floats) -> Lines:
-    """Return the tangents of a loss at these distances.
-
-    Examples
-    --------
-    >>> tangents(GNMDS(), np.array([1.0]), np.array([1.5])).height
-    array([1.])
-    """
+    """Return the tangents of a loss at these distances."""
     near_slope, far_slope = loss.slopes(near, far)
     return Lines(near_slope, far_slope, loss.value(near, far) - near_slope * near - far_slope * far)
 
@@ -200,22 +180,14 @@ def hinge_lines(multipliers: Floats, margin: float) -> Lines:
 
 
 def shares(comparisons: Comparisons) -> Floats:
-    """Return the share of each row in the weighted mean."""
+    """Return the weights of the rows, normalised to a sum of 1."""
     if comparisons.weights is None:
         return np.full(len(comparisons), 1.0 / len(comparisons))
     return comparisons.weights / comparisons.weights.sum()
 
 
 def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_array:
-    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ.
-
-    Examples
-    --------
-    >>> laplacian(np.array([[0, 1, 2]]), np.array([1.0]), np.array([-1.0]), 3).toarray()
-    array([[ 0., -1.,  1.],
-           [-1.,  1.,  0.],
-           [ 1.,  0., -1.]])
-    """
+    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ."""
     first = np.concatenate([rows[:, 0], rows[:, 0 if rows.shape[1] == 3 else 2]])
     second = np.concatenate([rows[:, 1], rows[:, -1]])
     pull = np.concatenate([near, far])
@@ -224,63 +196,55 @@ def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_arra
 
 
 def smallest_eigenpair(matrix: Floats) -> tuple[float, Floats]:
-    """Return a lower bound of the smallest eigenvalue, off by rounding only, and its eigenvector.
-
-    Examples
-    --------
-    >>> value, vector = smallest_eigenpair(np.diag([3.0, -1.0, 2.0]))
-    >>> round(value, 12), int(np.abs(vector).argmax())
-    (-1.0, 1)
-    """
+    """Return a lower bound of the smallest eigenvalue, exact up to rounding, and its eigenvector."""
     values, vectors = eigh(matrix, subset_by_index=[0, 0], check_finite=False)
     rounding = len(matrix) * float(np.finfo(np.float64).eps) * float(np.abs(matrix).sum(axis=0).max())
     return float(values[0]) - rounding, vectors[:, 0]
 
 
-def _hinge_lines(
-    points: Floats, rows: Rows, share: Floats, short: Floats, margin: float, regularization: float
+def _hinge_candidates(
+    points: Floats, rows: Rows, share: Floats, shortfall: Floats, margin: float, regularization: float
 ) -> Iterator[Lines]:
-    """Yield lines below the hinge: its tangents at the map, and such as make the map stationary."""
-    short = margin + short
-    steep = (short > 0.0).astype(np.float64)
-    yield hinge_lines(steep, margin)
+    """Yield lines below the hinge: its tangents at the map, and lines that make the map stationary."""
+    active = (shortfall > 0.0).astype(np.float64)
+    yield hinge_lines(active, margin)
     n_kinks = 0
     for width in WIDTHS:
-        kinks = np.flatnonzero(np.abs(short) <= width * abs(margin))
+        kinks = np.flatnonzero(np.abs(shortfall) <= width * abs(margin))
         if len(kinks) > n_kinks:
             n_kinks = len(kinks)
-            yield hinge_lines(_stationary(points, rows, share, steep, kinks, regularization), margin)
+            yield hinge_lines(_stationary_multipliers(points, rows, share, active, kinks, regularization), margin)
 
 
-def _stationary(
-    points: Floats, rows: Rows, share: Floats, steep: Floats, kinks: NDArray[np.intp], regularization: float
+def _stationary_multipliers(
+    points: Floats, rows: Rows, share: Floats, active: Floats, kinks: NDArray[np.intp], regularization: float
 ) -> Floats:
-    """Return multipliers, free between 0 and 1 at the kinks, that make the slope at the points smallest.
+    """Return multipliers, free between 0 and 1 at the kinks, that minimise the gradient at the points.
 
-    The slope is (G + λ / n) X, and G is linear in the multipliers: bounded least squares.
+    The gradient is (G + λ / n) X, and G is linear in the multipliers: bounded least squares.
     """
     n, second = len(points), 0 if rows.shape[1] == 3 else 2
-    at, others = rows[kinks], steep * share
+    at, others = rows[kinks], active * share
     others[kinks] = 0.0
     fixed = laplacian(rows, others, -others, n) @ points + regularization / n * points
     near = points[at[:, 0]] - points[at[:, 1]]
     far = points[at[:, second]] - points[at[:, -1]]
 
-    def square(multipliers: Floats) -> tuple[float, Floats]:
+    def half_square(multipliers: Floats) -> tuple[float, Floats]:
         pull = multipliers * share[kinks]
-        slope = fixed + laplacian(at, pull, -pull, n) @ points
-        turn = np.einsum("nd,nd->n", slope[at[:, 0]] - slope[at[:, 1]], near)
-        turn -= np.einsum("nd,nd->n", slope[at[:, second]] - slope[at[:, -1]], far)
-        return 0.5 * n * float(np.vdot(slope, slope)), n * share[kinks] * turn
+        gradient = fixed + laplacian(at, pull, -pull, n) @ points
+        change = np.einsum("nd,nd->n", gradient[at[:, 0]] - gradient[at[:, 1]], near)
+        change -= np.einsum("nd,nd->n", gradient[at[:, second]] - gradient[at[:, -1]], far)
+        return 0.5 * n * float(np.vdot(gradient, gradient)), n * share[kinks] * change
 
-    found = minimize(
-        square,
+    result = minimize(
+        half_square,
         np.full(len(kinks), 0.5),
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(0.0, 1.0),
         options={"maxiter": MULTIPLIER_STEPS, "ftol": 1e-14, "gtol": 0.0},
     )
-    multipliers = steep.copy()
-    multipliers[kinks] = np.clip(found.x, 0.0, 1.0)
+    multipliers = active.copy()
+    multipliers[kinks] = np.clip(result.x, 0.0, 1.0)
     return multipliers

@@ -24,7 +24,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.cgutils import unpack_tuple
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
@@ -37,9 +37,7 @@ FLAGS = frozenset({"reassoc", "nsz", "arcp", "contract", "afn"})
 OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy", "no_cfunc_wrapper": True}
 # Helpers are called by loops alone: what would make them callable from Python takes as long to compile as they do.
 HELPER = {**OPTIONS, "no_cpython_wrapper": True}
-COMPILER = (
-    f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy's errors"
-)
+COMPILER = f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy errors"
 
 _compiled: dict[str, Any] = {}  # by hash: bound loops, and helpers that are not inlined
 _lock = threading.Lock()
@@ -169,9 +167,7 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
         number = getattr(loss, name, None)
         if isinstance(number, int | float | np.number):
             if name.startswith("_"):
-                raise ValueError(
-                    f"{loss!r}: the name of a loss's parameter cannot begin with an underscore: {name}"
-                )
+                raise ValueError(f"{loss!r}: a parameter's name cannot begin with an underscore: {name}")
             numbers[name] = float(number)
     return {
         word: _Method(m.__func__, numbers) if hasattr(m, "__func__") else _Method(m, None)
@@ -180,13 +176,7 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
 
 
 class _Copier:
-    """Copies functions with names bound and every plain helper they call compiled, once each.
-
-    Parameters
-    ----------
-    bound : dict
-        What names stand for: methods of a loss, plain functions, or numbers.
-    """
+    """Copy functions with names bound to ``bound`` and every plain helper they call compiled, once each."""
 
     def __init__(self, bound: dict[str, Any]) -> None:
         self.bound = bound
@@ -362,10 +352,28 @@ class _LoopFiles(CompileResultCacheImpl):
         self._filename_base = function.__name__
 
 
+class _LoopIndex(IndexDataCacheFile):
+    """Numba's index, but data files are named by their types and written first.
+
+    Numba numbers them: of two processes that save a loop for different types at once, both may take the same
+    number, and the index then leads to the code of the other types.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        stem = self._index_name.removesuffix(".nbi")
+        name = f"{stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+
 class _LoopCache(FunctionCache):
     """Numba's cache, but a folder that cannot be read or written is a reason to compile, not to fail."""
 
     _impl_class = _LoopFiles
+
+    def __init__(self, function: FunctionType) -> None:
+        super().__init__(function)
+        self._cache_file = _LoopIndex(self._cache_path, self._impl.filename_base, COMPILER)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -67,8 +67,8 @@ class Monitor:
     max_iter : int
         Iterations at most.
     tol : float or None
-        Where a solver reports a gap, it has converged when that is no more than ``tol``; otherwise when the loss
-        changed by no more than ``tol`` in three iterations in a row. None: it never converges.
+        Where a solver reports a gap or a residual, it has converged when that is no more than ``tol``; otherwise
+        when the loss changed by no more than ``tol`` in three iterations in a row. None: it never converges.
     relative : bool, default=False
         Whether the change of the loss is measured in units of the loss before it.
     judge : callable, optional
@@ -117,6 +117,7 @@ class Monitor:
     _calm: int = 0
     _since_best: int = 0
     _change: float = np.inf
+    _faster: int = 0
     _bar: Any = None
     _handler: Any = None
 
@@ -157,7 +158,16 @@ class Monitor:
         """The loss at the end, or what the best state has on held-out data: what several starts compete in."""
         return (self.history[-1]["loss"],) if self.best is None else self.best[0]
 
-    def go_on(self, state: Any, *, loss: float, gap: float | None = None, **entries: Any) -> bool:
+    def go_on(
+        self,
+        state: Any,
+        *,
+        loss: float,
+        gap: float | None = None,
+        residual: float | None = None,
+        evaluations: int | None = None,
+        **entries: Any,
+    ) -> bool:
         """Record an iteration that ended in this state; return whether the solver should take another.
 
         Parameters
@@ -168,6 +178,10 @@ class Monitor:
             The objective, or the mean loss since the last report of a stream.
         gap : float, optional
             How far the objective can be from its optimum, or what else ``tol`` is about.
+        residual : float, optional
+            How far the state is from stationary: what ``tol`` is about where there is no gap.
+        evaluations : int, optional
+            Gradient evaluations since the last report; the record has their sum as ``gradient_evaluations``.
         **entries
             Further entries of the record; ``iteration`` replaces the count, which begins with 0.
         """
@@ -175,9 +189,14 @@ class Monitor:
         record = {"iteration": len(self.history), "loss": float(loss), **entries}
         if gap is not None:
             record["gap"] = float(gap)
+        elif residual is not None:
+            record["residual"] = float(residual)
+        if evaluations is not None:
+            before = self.history[-1]["gradient_evaluations"] if self.history else 0
+            record["gradient_evaluations"] = before + evaluations
         past_best = self._is_past_best(state, record)
         record["seconds"] = now - self._start - self._away
-        settled = self._has_settled(float(loss), gap)
+        settled = self._has_settled(float(loss), residual if gap is None else gap)
         self.history.append(record)
         if not np.isfinite(loss):
             self.stop("not finite")
@@ -211,7 +230,8 @@ class Monitor:
     def restart(self) -> "Monitor":
         """Return a monitor with the same settings for another start of the same fit."""
         fresh = replace(self, history=[], reason=None, best=None, parent=self)
-        fresh._bar, fresh._handler, fresh._calm, fresh._since_best, fresh._change = None, None, 0, 0, np.inf
+        fresh._bar, fresh._handler, fresh._calm, fresh._since_best = None, None, 0, 0
+        fresh._change, fresh._faster = np.inf, 0
         return fresh
 
     def resume(self) -> "Monitor":
@@ -268,9 +288,8 @@ class Monitor:
         tol = self.tol * before if self.relative else self.tol
         self._calm = self._calm + 1 if abs(self._change) <= tol else 0
         # On its way out of a saddle, such as all points at one place, the loss falls ever faster: not settled.
-        total = abs(self.history[0]["loss"] - loss) if self.history else 0.0
-        speeding = total <= CALM * tol and self._change > 1.5 * last > 0.0
-        return self._calm >= CALM and not speeding
+        self._faster = self._faster + 1 if self._change > 1.5 * last > 0.0 else 0
+        return self._calm >= CALM and self._faster < CALM - 1
 
     def _is_past_best(self, state: Any, record: dict[str, Any]) -> bool:
         if self.judge is None:

@@ -1,35 +1,76 @@
-"""What every model of answers does once it has learned: answer questions, be scored, and name the nearest objects.
+"""What models of answers share: the arguments of ``fit``, predictions, a score and nearest objects.
 
-A model brings squared distances, of the two pairs of each question and from an object to all others, and a loss
-that knows the probability of an answer.
+A model learns from checked comparisons. It provides squared distances, of the pairs of some rows and from some
+objects to all, and a loss with the probability of an answer; models of points get the distances here too.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons.coerce import as_comparisons, object_indices
-from nearer.parameters import is_count
+from nearer.comparisons import Comparisons
+from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, object_indices
+from nearer.comparisons.rows import blocks, squared_distances
+from nearer.parameters import check_parameters, is_count
+
+BLOCK = 1 << 18  # questions per block
 
 
 class ComparisonPredictor:
-    """The methods of an estimator that has a loss ``loss_``, ``names_`` or None, and the distances below."""
+    """The methods of an estimator with a loss ``loss_``, ``names_`` or None, and the private methods below."""
 
     loss_: Any
     names_: tuple[str, ...] | None
 
-    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared distances of the near and of the far pair of each question."""
-        raise NotImplementedError
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from answers.
 
-    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
-        """Return squared distances from some objects, a row each, to all."""
+        Parameters
+        ----------
+        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
+            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
+        y : array of bool or ±1, optional
+            Then the rows are questions and y the answers: False or -1 turns a row around.
+        sample_weight : array of shape (n,), optional
+            Multiplies the comparisons' weights.
+
+        Returns
+        -------
+        self
+        """
+        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        check_parameters(self)
+        if len(comparisons) == 0:
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        self._fit(comparisons)
+        return self
+
+    def _fit(self, comparisons: Comparisons) -> None:
+        """Learn from comparisons, of which there are some, with weights above 0; parameters are checked."""
         raise NotImplementedError
 
     @property
-    def _n_objects_known(self) -> int:
-        """How many objects the model knows; NotFittedError where it knows nothing."""
+    def _n_known(self) -> int:
+        """How many objects the model has; raises NotFittedError before ``fit``."""
         raise NotImplementedError
+
+    def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances of near and far pairs; object ``_n_known`` is an unknown one, at the origin."""
+        raise NotImplementedError
+
+    def _distances_from(self, objects: np.ndarray) -> np.ndarray:
+        """Return squared distances to all objects, one row per given object."""
+        raise NotImplementedError
+
+    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared distances of the near and far pair of each question, computed block by block."""
+        n_known = self._n_known
+        rows = match_objects(as_comparisons(questions), self.names_, n_known)
+        parts = [self._pair_distances(rows[block]) for block in blocks(len(rows), BLOCK)]
+        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
+        return np.concatenate(near), np.concatenate(far)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -52,7 +93,7 @@ class ComparisonPredictor:
         return np.where(near < far, 1, -1)
 
     def predict_proba(self, questions: Any) -> np.ndarray:
-        """Return the probability of either answer by the loss's own model; columns as in ``classes_``.
+        """Return the probability of either answer by the model of the loss; columns as in ``classes_``.
 
         Parameters
         ----------
@@ -63,8 +104,9 @@ class ComparisonPredictor:
         -------
         array of shape (n, 2)
         """
-        yes = self.loss_.probability(*self._distances(questions))
-        return np.column_stack([1.0 - yes, yes])
+        near, far = self._distances(questions)
+        probability = self.loss_.probability(near, far)
+        return np.column_stack([1.0 - probability, probability])
 
     def score(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of comparisons, by weight, that the model satisfies; a tie does not count.
@@ -78,33 +120,67 @@ class ComparisonPredictor:
         -------
         float
         """
-        given = as_comparisons(comparisons, y, sample_weight)
-        if len(given) == 0 or (given.weights is not None and not given.weights.any()):
+        comparisons = as_comparisons(comparisons, y, sample_weight)
+        if len(comparisons) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
             raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
-        return float(np.average(self.predict(given) == 1, weights=given.weights))
+        return float(np.average(self.predict(comparisons) == 1, weights=comparisons.weights))
 
     def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest other objects of each of some objects, nearest first.
+        """Return the nearest other objects of some objects, nearest first.
 
         Parameters
         ----------
         objects : sequence of int or str
             Numbers or names of objects of the model.
         k : int, default=5
-            How many to return for each.
+            How many neighbors to return per object.
 
         Returns
         -------
-        numbers : array of shape (len(objects), k)
-            Which objects are nearest; ``names_`` has their names.
         distances : array of shape (len(objects), k)
-            How far they are.
+            Distances to the neighbors.
+        indices : array of shape (len(objects), k)
+            Numbers of the neighbors; ``names_`` has their names.
         """
-        n = self._n_objects_known
+        n = self._n_known
         if not is_count(k) or k >= n:
             raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
-        wanted = object_indices(objects, self.names_, n)
-        squared = self._squared_from(wanted)
-        squared[np.arange(len(wanted)), wanted] = np.inf
-        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
-        return order, np.sqrt(np.take_along_axis(squared, order, axis=1))
+        queries = object_indices(objects, self.names_, n)
+        squared = self._distances_from(queries)
+        squared[np.arange(len(queries)), queries] = np.inf
+        indices = np.argsort(squared, axis=1, kind="stable")[:, :k]
+        return np.sqrt(np.take_along_axis(squared, indices, axis=1)), indices
+
+
+class EmbeddingPredictor(ComparisonPredictor):
+    """The methods of an estimator that has points ``embedding_``, a loss ``loss_`` and ``names_`` or None."""
+
+    embedding_: np.ndarray
+
+    @property
+    def _n_known(self) -> int:
+        check_is_fitted(self, "embedding_")
+        return len(self.embedding_)
+
+    def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        origin = np.zeros((1, self.embedding_.shape[1]))
+        return squared_distances(np.vstack([self.embedding_, origin]), rows)
+
+    def _distances_from(self, objects: np.ndarray) -> np.ndarray:
+        points = self.embedding_.astype(np.float64, copy=False)
+        return cdist(points[objects], points, "sqeuclidean")
+
+    def transform(self, objects: Any) -> np.ndarray:
+        """Return the points of objects, given by name or number.
+
+        Parameters
+        ----------
+        objects : sequence of int or str
+            Objects of the map.
+
+        Returns
+        -------
+        array of shape (len(objects), n_components)
+        """
+        n_known = self._n_known
+        return self.embedding_[object_indices(objects, self.names_, n_known)]

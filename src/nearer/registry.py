@@ -10,20 +10,10 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """Where a public name lives, and what it is.
+    """A public name: the package that exports it, and its section of the API page.
 
-    Attributes
-    ----------
-    module : str
-        The package that exports it.
-    section : str
-        Its section of the API page.
-    command : str
-        The name of an estimator for ``nearer fit --model``; empty for none.
-    saved : bool
-        Whether a model file can hold it.
-    top_level : bool
-        Whether it is a name of `nearer` itself.
+    `command` is the name of an estimator for ``nearer fit --model``; `saved` says whether a model file can hold
+    it, `top_level` whether it is a name of `nearer` itself.
     """
 
     module: str
@@ -52,6 +42,7 @@ REGISTRY: dict[str, Entry] = {
     "RCA": Entry("nearer.similarity", FEATURES, command="rca"),
     "LMNN": Entry("nearer.similarity", FEATURES, command="lmnn"),
     "Euclidean": Entry("nearer.similarity", FEATURES, top_level=False),
+    "ComparisonEstimator": Entry("nearer.similarity", FEATURES, saved=False, top_level=False),
     "LabelRanker": Entry("nearer.ranking", LABELS),
     "FeatureMap": Entry("nearer.features", TRANSFORMERS),
     "InformationGain": Entry("nearer.features", TRANSFORMERS),
@@ -67,17 +58,16 @@ def public_names() -> list[str]:
     return sorted(name for name, entry in REGISTRY.items() if entry.top_level)
 
 
+def saved_models() -> dict[str, str]:
+    """Return the module of each estimator that a model file can hold."""
+    return {name: entry.module for name, entry in REGISTRY.items() if entry.saved}
+
+
 def commands() -> dict[str, str]:
     """Return the estimator of each model that ``nearer fit`` can learn, by its name there."""
     return {entry.command: name for name, entry in REGISTRY.items() if entry.command}
 
 
 def load(name: str) -> Any:
-    """Import and return the object of a registered name.
-
-    Examples
-    --------
-    >>> load("LMNN").__name__
-    'LMNN'
-    """
+    """Import and return the object of a registered name."""
     return getattr(import_module(REGISTRY[name].module), name)

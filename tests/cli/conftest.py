@@ -14,16 +14,55 @@ import pytest
 from nearer import Comparisons, read
 from nearer.cli.app import app
 
-Done = subprocess.CompletedProcess[str]
+# Raises Ctrl-C at the first iteration of the fit proper; before a fit that does not iterate.
+CTRL_C = """
+import signal
+from nearer.cli import main, tasks
+from nearer.monitor import Monitor
+go_on, fit = Monitor.go_on, tasks.Labelled.fit
+def interrupted(monitor, state, **record):
+    if (monitor.view or monitor.parent is None) and len(monitor.history) == 1:
+        signal.raise_signal(signal.SIGINT)
+    return go_on(monitor, state, **record)
+def before_the_fit(data, model):
+    if not hasattr(model, "callback"):
+        signal.raise_signal(signal.SIGINT)
+    fit(data, model)
+Monitor.go_on, tasks.Labelled.fit = interrupted, before_the_fit
+main()
+"""
+
+
+class Done(subprocess.CompletedProcess[str]):
+    """A command that has ended."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What was printed, by its first words; lines that go on are joined."""
+        lines = self.stdout.replace("\n" + " " * 16, " ").splitlines()
+        return {line[:16].strip(): line[16:] for line in lines}
 
 
 def run(*arguments: Any, code: int = 0, env: dict[str, str] | None = None, **options: Any) -> Done:
     """Run ``nearer`` and hold it to an exit code."""
-    command = [sys.executable, "-m", "nearer", *map(str, arguments)]
+    return _run([sys.executable, "-m", "nearer", *map(str, arguments)], code, env, **options)
+
+
+def run_interrupted(*arguments: Any, **options: Any) -> Done:
+    """Run ``nearer fit`` until Ctrl-C comes in its first step."""
+    return _run([sys.executable, "-c", CTRL_C, *map(str, arguments)], 130, **options)
+
+
+def _run(command: list[str], code: int, env: dict[str, str] | None = None, **options: Any) -> Done:
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **(env or {})}
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120, **options)
     assert done.returncode == code, f"{' '.join(command)} gave {done.returncode}\n{done.stdout}{done.stderr}"
-    return done
+    return Done(done.args, done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def interrupted() -> Callable[..., Done]:
+    return run_interrupted
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +79,7 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         words = [str(argument) for argument in arguments]
         with pytest.raises(SystemExit) as ended:
             app(words, prog_name="nearer")
-        done = subprocess.CompletedProcess(words, ended.value.code, *capsys.readouterr())
+        done = Done(words, ended.value.code, *capsys.readouterr())
         assert done.returncode == code, f"{' '.join(words)} gave {done.returncode}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
         return done

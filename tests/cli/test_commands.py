@@ -44,14 +44,14 @@ def test_version_and_wrong_usage(nearer, refused):
     assert "-o" in refused("simulate", "--objects", 5)
 
 
-def test_score_counts_objects_that_the_model_does_not_know(nearer, refused, europe, tmp_path, monkeypatch):
+def test_score_counts_objects_that_the_model_does_not_know(here, refused, europe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    known = nearer("score", europe.model, europe.file).stdout
+    known = here("score", europe.model, europe.file).stdout
     assert "of 3,000 rows" in known
     assert "67 in the answers, 0 of them unknown" in known
     rows = "Vienna,Prague,Lisbon,3\nVienna,Lisbon,Prague,1\nVienna,Atlantis,Rome,1\n"
     (tmp_path / "more.csv").write_text("anchor,near,far,weight\n" + rows)
-    told = nearer("score", europe.model, "more.csv").stdout
+    told = here("score", europe.model, "more.csv").stdout
     assert "satisfied       75.0 % of 2 rows\n" in told
     assert "5 in the answers, 1 of them unknown" in told
     assert "Atlantis; 1 row about them left out" in told
@@ -59,12 +59,12 @@ def test_score_counts_objects_that_the_model_does_not_know(nearer, refused, euro
     assert "is not a model file of nearer" in wrong
 
 
-def test_score_leaves_out_rows_about_strangers_even_of_answers_in_part_known(nearer, refused, europe, tmp_path):
+def test_score_leaves_out_rows_about_strangers_even_of_answers_in_part_known(here, refused, europe, tmp_path):
     path = tmp_path / "answers.jsonl"
     rows = [("Vienna", "Prague", "Lisbon"), ("Vienna", "Atlantis", "Rome")]
     records = [dict(zip(("anchor", "near", "far"), row, strict=True), answer=1, weight=1) for row in rows]
     path.write_text("\n".join(map(json.dumps, records)))
-    told = nearer("score", europe.model, path).stdout
+    told = here("score", europe.model, path).stdout
     assert "satisfied       100.0 % of 1 row\n" in told
     assert "Atlantis; 1 row about them left out" in told
     path.write_text(json.dumps({**records[0], "weight": 0}))
@@ -88,27 +88,27 @@ def test_an_input_is_never_replaced(refused, europe, tmp_path, monkeypatch):
     assert (tmp_path / "a.csv").read_text() == text
 
 
-def test_neighbors_by_name_and_number(nearer, refused, europe):
-    lines = nearer("neighbors", europe.model, "Vienna", "-k", 3).stdout.splitlines()
+def test_neighbors_by_name_and_number(here, refused, europe):
+    lines = here("neighbors", europe.model, "Vienna", "-k", 3).stdout.splitlines()
     assert lines[0] == "nearest to Vienna"
     assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3"]
     distances = [float(line.split()[-1]) for line in lines[1:]]
     assert distances == sorted(distances)
     names = sorted(library.load_model(europe.model).names_)
-    assert nearer("neighbors", europe.model, 0).stdout.startswith(f"nearest to {names[0]}\n")
+    assert here("neighbors", europe.model, 0).stdout.startswith(f"nearest to {names[0]}\n")
     wrong = refused("neighbors", europe.model, "tromso")
     assert wrong == "nearer: error: the model has no object called 'tromso'; did you mean Tromsø?\n"
 
 
-def test_map_in_every_kind(nearer, refused, europe, tmp_path, monkeypatch):
+def test_map_in_every_kind(here, refused, europe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "regions.csv").write_text("name,group\nVienna,centre\nTromsø,north\n", encoding="utf-8")
-    nearer("map", europe.model, "-o", "m.html", "--title", "Städte", "--groups", "regions.csv")
+    here("map", europe.model, "-o", "m.html", "--title", "Städte", "--groups", "regions.csv")
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     assert "<title>Städte</title>" in page
     assert "centre" in page
     if installed("matplotlib"):
-        nearer("map", europe.model, "-o", "m.png")
+        here("map", europe.model, "-o", "m.png")
         assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     wrong = refused("map", europe.model, "-o", "m.gif")
     assert ".png, .svg" in wrong
@@ -120,28 +120,28 @@ def test_map_in_every_kind(nearer, refused, europe, tmp_path, monkeypatch):
     assert (tmp_path / "m.html").read_text(encoding="utf-8") == page
 
 
-def test_check_reports_bad_rows_and_goes_on(nearer, refused, tmp_path, monkeypatch):
+def test_check_reports_bad_rows_and_goes_on(here, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_text("anchor,near,far\na,b,c\na,c,b\na,b\na,a,b\n")
-    told = nearer("check", "bad.csv").stdout
+    told = here("check", "bad.csv").stdout
     assert "contradictions  1\n" in told
     assert "dropped         2 impossible rows\n" in told
     assert "first bad row   bad.csv, line 4 has 2 cells where 3 are wanted\n" in told
     (tmp_path / "weights.csv").write_text("anchor,near,far,weight\na,b,c,1\na,c,b,-1\na,c,b,x\n")
-    told = nearer("check", "weights.csv").stdout
+    told = here("check", "weights.csv").stdout
     assert "dropped         2 impossible rows\n" in told
     assert "first bad row   weights.csv, line 3 has weight" in told
     (tmp_path / "mute.csv").write_bytes(b"\xff\xfe\x00")
     assert refused("check", "mute.csv").count("\n") == 1
-    assert nearer("check", "no.csv", code=2).stderr == "nearer: error: there is no file no.csv\n"
+    assert here("check", "no.csv", code=2).stderr == "nearer: error: there is no file no.csv\n"
 
 
-def test_convert_keeps_answers_together_and_old_files_safe(nearer, refused, tmp_path, monkeypatch):
+def test_convert_keeps_answers_together_and_old_files_safe(here, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.csv").write_text("first,second,odd\nRome,Naples,Oslo\nRome,Rome,Oslo\n")
     wrong = refused("convert", "odd.csv", "rows.jsonl")
     assert "odd.csv, line 3" in wrong
-    done = nearer("convert", "odd.csv", "rows.jsonl", "--drop-bad-rows")
+    done = here("convert", "odd.csv", "rows.jsonl", "--drop-bad-rows")
     assert done.stdout.startswith("wrote rows.jsonl: 2 rows about 3 objects; ")
     made = library.read(tmp_path / "rows.jsonl")
     assert (len(made), made.n_answers) == (2, 1)
@@ -156,11 +156,11 @@ def test_convert_keeps_answers_together_and_old_files_safe(nearer, refused, tmp_
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
-def test_simulate_is_repeatable_and_has_that_many_errors(nearer, refused, tmp_path, monkeypatch):
+def test_simulate_is_repeatable_and_has_that_many_errors(here, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     size = ["--objects", 12, "--answers", 400, "--dims", 3]
     for name, errors in [("true.npz", 0), ("noisy.npz", 0.25), ("again.npz", 0.25)]:
-        nearer("simulate", *size, "--errors", errors, "--seed", 5, "-o", name)
+        here("simulate", *size, "--errors", errors, "--seed", 5, "-o", name)
     true, noisy, again = (library.read(tmp_path / name) for name in ("true.npz", "noisy.npz", "again.npz"))
     assert (noisy.rows == again.rows).all()
     assert int((true.rows != noisy.rows).any(axis=1).sum()) == 100

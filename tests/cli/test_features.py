@@ -1,29 +1,22 @@
 """Models of features: `nearer fit --labels` and `--comparisons`, and the other commands on such a model."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
-from nearer.cli.features import Labelled
-from nearer.cli.registry import LEARNERS
+from nearer.cli.models import options_of
+from nearer.cli.tasks import Labelled
 from nearer.formats import read_features
 from nearer.metrics import retrieval_map_scorer
+from nearer.registry import commands
 from nearer.simulate import comparisons_from_labels
 
-MODELS = [name for name, learner in LEARNERS.items() if learner.taught_by]
+MODELS = [name for name in commands() if "labels" in options_of(name)]
 OPTIONS = {"low-rank": ["--rank", "3"]}  # of four features
-TAUGHT = [name for name in MODELS if "comparisons" in LEARNERS[name].taught_by]
+TAUGHT = [name for name in MODELS if "comparisons" in options_of(name)]
 COLUMNS = ("heel", "sole", "shaft", "price")
-
-
-def facts_of(done):
-    """What was said, by its first word; lines that go on are joined."""
-    return {line[:16].strip(): line[16:] for line in done.stdout.replace("\n" + " " * 16, " ").splitlines()}
 
 
 class Shoes:
@@ -70,28 +63,29 @@ def fitted(nearer, shoes):
 
 def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
     model, done = fitted
-    said = facts_of(done)
+    said = done.facts
     assert (said["objects"], said["features"], said["classes"]) == ("90", "4", "3")
     learned, plain = (float(said[word].split()[3]) for word in ("held out", "plain"))
     assert said["held out"].endswith("among 9 objects that this fit was not shown")
     assert said["plain"].endswith("by Euclidean distance")
     assert learned > plain + 0.2
     found = load_model(model)
-    assert said["regularization"] == f"{found.regularization_:.3g}, as auto chose"
-    assert said["optimum"].startswith(f"duality gap {found.gap_:.1e}: ")
+    assert said["regularization"] == f"{found.regularization_:.3g}, chosen on the held-out fit"
+    assert said["optimum"] == f"objective at most {found.gap_:.1e} above the best; converged"
     assert said["saved"] == "shoes.nearer, fitted anew on all 90 objects"
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "feature names" not in done.stderr
     # The saved model is what the library gives for all objects, and knows their features by name.
-    assert (BilinearSimilarity(random_state=3).fit(shoes.X, shoes.labels).matrix_ == found.matrix_).all()
+    same = BilinearSimilarity(regularization=found.regularization_, random_state=3).fit(shoes.X, shoes.labels)
+    assert (same.matrix_ == found.matrix_).all()
     assert found.feature_names_in_.tolist() == list(COLUMNS)
 
 
 def test_the_held_out_precision_is_that_of_objects_of_each_class_that_were_not_learned(here, shoes, tmp_path):
     given = Labelled(read_features(shoes.csv, labels="kind"))
     train, test = given.split(0.2, seed=5)
-    assert np.unique(test.labels, return_counts=True)[1].tolist() == [6, 6, 6]
-    assert len(train.labels) == 72
+    assert np.unique(test.table.labels, return_counts=True)[1].tolist() == [6, 6, 6]
+    assert len(train.table) == 72
     assert not {tuple(row) for row in train.table.X} & {tuple(row) for row in test.table.X}
     done = here(
         "fit",
@@ -107,9 +101,9 @@ def test_the_held_out_precision_is_that_of_objects_of_each_class_that_were_not_l
         "-o",
         tmp_path / "m",
     )
-    trial = RCA().fit(train.table.X, train.labels)
-    wanted = retrieval_map_scorer(trial, test.table.X, test.labels)
-    assert facts_of(done)["held out"].startswith(f"mean average precision {wanted:.3f} among 18 objects")
+    trial = RCA().fit(train.table.X, train.table.labels)
+    wanted = retrieval_map_scorer(trial, test.table.X, test.table.labels)
+    assert done.facts["held out"].startswith(f"mean average precision {wanted:.3f} among 18 objects")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -118,13 +112,13 @@ def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_pat
     done = here("fit", shoes.csv, "--model", name, *OPTIONS.get(name, []), "--labels", "kind", "-o", model)
     assert "fitted anew on all 90 objects" in done.stdout
     learned = load_model(model)
-    assert type(learned).__name__ == LEARNERS[name].estimator
+    assert type(learned).__name__ == commands()[name]
     assert learned.feature_names_in_.tolist() == list(COLUMNS)
     done = here("neighbors", model, "--features", shoes.csv, "boot-4", "-k", 3)
     assert done.stderr == f"nearer: left out of {shoes.csv}, as the model was fitted without: kind\n"
     lines = done.stdout.splitlines()
     del learned.feature_names_in_
-    numbers, values = learned.neighbors(None, shoes.X, 3)
+    values, numbers = learned.neighbors(None, shoes.X, 3)
     wanted = [f"{shoes.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
     assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
     similar = name in ("bilinear", "low-rank")
@@ -136,7 +130,7 @@ def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_pat
 @pytest.mark.parametrize("answers", ["answers.csv", "numbered.csv"])
 def test_models_learn_from_answers_by_name_and_by_row(here, shoes, tmp_path, name, answers):
     model, files = tmp_path / "m.nearer", [shoes.plain, "--comparisons", shoes.folder / answers]
-    said = facts_of(here("fit", *files, "--model", name, *OPTIONS.get(name, []), "-o", model))
+    said = here("fit", *files, "--model", name, *OPTIONS.get(name, []), "-o", model).facts
     assert (said["objects"], said["features"], said["answers"]) == ("90", "4", "400")
     assert said["training"].endswith("% of 360 answers")
     assert said["held out"].endswith("% of 40 answers that this fit was not shown")
@@ -204,12 +198,12 @@ def test_parquet_as_well(here, shoes, tmp_path):
 def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
     given = [shoes.csv, "--labels", "kind", "--model", "bilinear", "-o", tmp_path / "m", "--quiet"]
     options = ["--regularization", 0.1, "--triplets", 2000, "--psd", "--epochs", 500, "--held-out", 0, "--seed", 4]
-    said = facts_of(here("fit", *given, *options))
+    said = here("fit", *given, *options).facts
     assert (said["regularization"], said["held out"]) == ("0.1", "none, as asked")
     assert said["saved"].endswith("fitted on all 90 objects")
     wanted = {"regularization": 0.1, "n_triplets": 2000, "psd": True, "max_epochs": 500, "random_state": 4}
     assert wanted.items() <= load_model(tmp_path / "m").get_params().items()
-    said = facts_of(here("fit", *given, "--solver", "oasis"))
+    said = here("fit", *given, "--solver", "oasis").facts
     assert load_model(tmp_path / "m").solver == "oasis"
     assert not {"regularization", "optimum"} & set(said)
 
@@ -217,7 +211,7 @@ def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
 def test_of_few_objects_none_are_held_out(here, tmp_path):
     (tmp_path / "few.csv").write_text("x,y,z\n0,1,a\n0,2,a\n5,1,b\n5,2,b\n5,4,b\n")
     done = here("fit", tmp_path / "few.csv", "--labels", "z", "--model", "lego", "-o", tmp_path / "m")
-    assert facts_of(done)["held out"] == "none: 5 objects in 2 classes are too few"
+    assert done.facts["held out"] == "none: 5 objects in 2 classes are too few"
 
 
 def test_features_in_another_order_are_matched_by_their_headers(here, refused, fitted, shoes):
@@ -293,7 +287,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
             ["--names", "id"],
             "--names is for --model bilinear, low-rank, lego, itml, rca or lmnn: --model map has no such",
         ),
-        (["--psd"], "--psd is for --model bilinear: --model map has no such option"),
+        (["--psd"], "--psd is for --model bilinear or low-rank: --model map has no such option"),
         (["--model", "kernel", "--triplets", 9], "--triplets is for --model bilinear: --model kernel has no such"),
         (
             ["--model", "rca", "--comparisons", "a.csv"],
@@ -303,7 +297,10 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
             ["--model", "itml", "--loss", "ste"],
             "--loss is for --model map, kernel or low-rank: --model itml has no such option",
         ),
-        (["--model", "lmnn", "--regularization", 1], "--regularization is for --model map, kernel or bilinear"),
+        (
+            ["--model", "itml", "--regularization", 1],
+            "--regularization is for --model map, kernel, bilinear or lmnn",
+        ),
         (
             ["--model", "bilinear"],
             "--model bilinear learns from features with --labels or --comparisons, and neither",
@@ -315,7 +312,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--model", "bilinear", "--labels", "kind", "--solver", "sgd"],
-            "the solver of a similarity is sdca or oasis; got --solver sgd",
+            "solver must be 'sdca' or 'oasis'; got 'sgd'",
         ),
         (["--model", "bilinear", "--labels", "kind"], "there is no file no.csv"),
         (
@@ -376,36 +373,16 @@ def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monk
     )
 
 
-CTRL_C = """
-import signal
-from nearer.cli import features, interruptible, main
-watched, taught = fitting.Watch.__call__, features.Labelled.teach
-def interrupted(watch, record):
-    if watch.records == 1:
-        signal.raise_signal(signal.SIGINT)
-    return watched(watch, record)
-def before_the_fit(given, model):
-    if not hasattr(model, "callback"):
-        signal.raise_signal(signal.SIGINT)
-    taught(given, model)
-fitting.Watch.__call__, features.Labelled.teach = interrupted, before_the_fit
-main()
-"""
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
+def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp_path, name):
     (tmp_path / "m.nearer").write_bytes(b"old")
     options = ["--regularization", "1e-6"] if name == "bilinear" else OPTIONS.get(name, [])
-    arguments = ["fit", str(shoes.csv), "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
-    command = [sys.executable, "-c", CTRL_C, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 130, done.stderr
+    arguments = ["fit", shoes.csv, "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
+    done = interrupted(*arguments, cwd=tmp_path)
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
-    kinds = {"bilinear": "similarity after 1 epoch", "lmnn": "distance after 1 iteration"}
-    kinds |= {"low-rank": "similarity after 1 round"}
-    if name in kinds:
-        assert done.stderr == f"nearer: interrupted; the {kinds[name]} is in m.partial.nearer\n"
+    counts = {"bilinear": " after 1 iteration", "lmnn": " after 1 iteration", "low-rank": ""}
+    if name in counts:
+        assert done.stderr == f"nearer: interrupted{counts[name]}; the model so far is in m.partial.nearer\n"
         partial = load_model(tmp_path / "m.partial.nearer")
         assert partial.feature_names_in_.tolist() == list(COLUMNS)
         assert getattr(partial, "n_iter_", 1) == 1
@@ -414,29 +391,29 @@ def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(shoes, tmp_path, name):
         assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]
 
 
-def test_columns_that_are_no_features_are_ignored(nearer, shoes):
+def test_columns_that_are_no_features_are_ignored(here, shoes, tmp_path):
     options = ["--model", "rca", "--labels", "kind"]
-    with_price = nearer("fit", "shoes.csv", *options, "-o", "a.nearer", cwd=shoes.folder)
-    without = nearer("fit", "shoes.csv", *options, "--ignore", "price", "-o", "b.nearer", cwd=shoes.folder)
-    assert facts_of(with_price)["features"] == "4"
-    assert facts_of(without)["features"] == "3"
-    compared = ["--model", "lego", "--comparisons", "answers.csv", "--ignore", "kind"]
-    done = nearer("fit", "shoes.csv", *compared, "-o", "c.nearer", cwd=shoes.folder)
-    assert facts_of(done)["features"] == "4"
-    unknown = nearer(
-        "fit", "shoes.csv", *options, "--ignore", "colour", "-o", "d.nearer", cwd=shoes.folder, code=2
-    )
+    with_price = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "a.nearer")
+    without = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "price", "-o", tmp_path / "b.nearer")
+    assert with_price.facts["features"] == "4"
+    assert without.facts["features"] == "3"
+    compared = ["--model", "lego", "--comparisons", shoes.answers, "--ignore", "kind"]
+    done = here("fit", shoes.folder / "shoes.csv", *compared, "-o", tmp_path / "c.nearer")
+    assert done.facts["features"] == "4"
+    unknown = here("fit", shoes.folder / "shoes.csv", *options, "--ignore", "colour", "-o", tmp_path / "d", code=2)
     assert "shoes.csv has no column 'colour'" in unknown.stderr
 
 
-def test_parameters_are_checked_before_the_file_is_read(nearer, shoes):
+def test_parameters_are_checked_before_the_file_is_read(here, shoes, tmp_path):
     options = ["--model", "bilinear", "--labels", "kind", "--regularization", "0"]
-    done = nearer("fit", "shoes.csv", *options, "-o", "e.nearer", cwd=shoes.folder, code=2)
+    done = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "e.nearer", code=2)
     assert done.stdout == ""
     assert "regularization must be 'auto' or a number > 0; got 0.0" in done.stderr
 
 
-def test_columns_of_uneven_spread_are_worth_a_word(nearer, shoes):
+def test_columns_of_uneven_spread_are_worth_a_word(here, shoes, tmp_path):
     shoes.table("uneven.csv", kind=shoes.labels, weight=1e6 * np.arange(90))
-    done = nearer("fit", "uneven.csv", "--model", "rca", "--labels", "kind", "-o", "f.nearer", cwd=shoes.folder)
-    assert facts_of(done)["spread"].startswith("columns differ ")
+    done = here(
+        "fit", shoes.folder / "uneven.csv", "--model", "rca", "--labels", "kind", "-o", tmp_path / "f.nearer"
+    )
+    assert done.facts["spread"].startswith("columns differ ")

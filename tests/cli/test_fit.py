@@ -20,18 +20,23 @@ def hidden_files(folder: Path) -> list[str]:
 
 def test_prints_what_it_knows_and_saves_a_model_of_all_answers(nearer, europe):
     done = europe.fitted
-    facts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line[:1].strip())
+    facts = done.facts
     assert facts["objects"] == "67"
     assert facts["answers"] == facts["rows"] == "3,000"
     assert facts["contradictions"].isdecimal()
     assert facts["training"].endswith("% of 2,700 answers")
-    assert "of 300 answers that this fit was not shown" in facts["held"]
+    assert "of 300 answers that this fit was not shown" in facts["held out"]
     assert "fitted anew on all 3,000 answers" in done.stdout
     assert float(facts["seconds"]) > 0
     assert "\x1b" not in done.stdout + done.stderr
     model = load_model(europe.model)
     assert model.embedding_.shape == (67, 2)
     assert "Tromsø" in model.names_
+    # The ridge was searched for once, without the held-out answers, and scaled to all of them.
+    train, _ = europe.answers().split(0.1, random_state=0)
+    chosen = OrdinalEmbedding(random_state=0).fit(train).regularization_
+    assert model.regularization == model.regularization_ == pytest.approx(0.9 * chosen)
+    assert facts["regularization"] == f"{model.regularization:.3g}, chosen on the held-out fit"
     # The saved model is what the library gives for all answers: it was not fitted on the training part.
     again = type(model)(**{**model.get_params(deep=False)}).fit(europe.answers())
     assert (again.embedding_ == model.embedding_).all()
@@ -54,7 +59,7 @@ def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letter
         "loss": "ste",
         "solver": "lbfgs",
         "regularization": 0.01,
-        "max_epochs": 80,
+        "max_iter": 80,
         "early_stopping": True,
     }
     wanted |= {"random_state": 4, "n_jobs": 2}
@@ -126,10 +131,10 @@ def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, text, opti
 
 
 def test_epochs_are_the_librarys_unless_given(europe):
-    default = inspect.signature(OrdinalEmbedding).parameters["max_epochs"].default
-    assert load_model(europe.model).max_epochs == default
+    default = inspect.signature(OrdinalEmbedding).parameters["max_iter"].default
+    assert load_model(europe.model).max_iter == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
-    assert f"Passes over the answers at most. [default: ({default} for a map)]" in " ".join(told.split())
+    assert f"Maximum number of passes over the answers. [default: ({default} for a map)]" in " ".join(told.split())
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):
@@ -150,25 +155,10 @@ def test_a_failed_write_leaves_the_old_model(nearer, europe, tmp_path):
     assert hidden_files(tmp_path) == []
 
 
-CTRL_C_IN_EPOCH_2 = """
-import signal
-from nearer.cli import interruptible, main
-watched = fitting.Watch.__call__
-def interrupted(watch, record):
-    if watch.records == 1:
-        signal.raise_signal(signal.SIGINT)
-    return watched(watch, record)
-fitting.Watch.__call__ = interrupted
-main()
-"""
-
-
-def test_ctrl_c_keeps_the_epochs_so_far_and_the_old_model(europe, tmp_path):
+def test_ctrl_c_keeps_the_epochs_so_far_and_the_old_model(interrupted, europe, tmp_path):
     (tmp_path / "m.nearer").write_bytes(b"old")
-    command = [sys.executable, "-c", CTRL_C_IN_EPOCH_2, "fit", str(europe.file), "-o", "m.nearer"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 130, done.stderr
-    assert done.stderr == "nearer: interrupted; the map after 1 epoch is in m.partial.nearer\n"
+    done = interrupted("fit", europe.file, "-o", "m.nearer", cwd=tmp_path)
+    assert done.stderr == "nearer: interrupted after 1 iteration; the model so far is in m.partial.nearer\n"
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
     assert load_model(tmp_path / "m.partial.nearer").n_iter_ == 1
 

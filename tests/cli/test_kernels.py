@@ -1,12 +1,10 @@
 """`nearer fit --model kernel`, and the other commands on model files of every kind."""
 
-import subprocess
-import sys
-
 import pytest
 
 from nearer import ComparisonKernel, OnlineKernel, OrdinalEmbedding, load_model, read
-from nearer.cli.registry import LEARNERS
+from nearer.cli.models import PARAMETERS, make_model, options_of
+from nearer.registry import commands, load
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +25,9 @@ def models(europe, kernel, tmp_path_factory):
 
 def test_fits_a_kernel_and_says_how_far_from_the_best_it_is(kernel, europe):
     model, done = kernel
-    facts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line[:1].strip())
+    facts = done.facts
     assert facts["training"].endswith("% of 2,700 answers")
-    assert "of 300 answers that this fit was not shown" in facts["held"]
+    assert "of 300 answers that this fit was not shown" in facts["held out"]
     learned = load_model(model)
     assert isinstance(learned, ComparisonKernel)
     assert (learned.loss, learned.regularization, learned.random_state) == ("gnmds", 0.01, 3)
@@ -53,10 +51,10 @@ def test_a_loss_without_a_proof_says_so(here, tmp_path):
     [
         (["--dims", 2], "--dims is for --model map, rca or lmnn: --model kernel has no such option"),
         (["--solver", "lbfgs"], "--solver is for --model map"),
-        (["--epochs", 300], "--epochs is for --model map"),
+        (["--rank", 3], "--rank is for --model low-rank: --model kernel has no such option"),
         (["--early-stopping"], "--early-stopping is for --model map"),
         (["--jobs", 1], "--jobs is for --model map"),
-        (["--loss", "tste"], "the loss of a kernel is gnmds, ste or ckl; got --loss tste"),
+        (["--loss", "tste"], "'tste' has no convex form over kernels: loss must be"),
         (["--loss", "no"], "unknown loss 'no'"),
         (["--model", "kernl"], "unknown model 'kernl'; the known ones are map, kernel"),
     ],
@@ -66,17 +64,20 @@ def test_refuses_what_does_not_concern_a_kernel_before_reading(refused, tmp_path
     assert said.startswith(f"nearer: error: {message}")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_table_of_models_agrees_with_the_estimators(name):
-    learner = LEARNERS[name]
-    given = dict.fromkeys(learner.taught_by[:1], "class")
-    blank = learner.model(given, seed=7)
-    for option, choices in learner.choices.items():
-        assert getattr(blank, learner.options[option]) == choices[0]
-    assert set(learner.options.values()) <= set(blank.get_params())
-    assert blank.get_params().get("random_state", 7) == 7
-    if "regularization" in learner.options:
-        assert blank.regularization == "auto"
+@pytest.mark.parametrize("name", commands())
+def test_an_option_is_for_every_model_that_has_the_parameter(name):
+    options = options_of(name)
+    model = make_model(name, {"labels": "class"} if "labels" in options else {}, seed=7)
+    assert type(model) is load(commands()[name])
+    parameters = {"max_iter" if key == "max_epochs" else key for key in model.get_params()}
+    assert {option for option in PARAMETERS if PARAMETERS[option] in parameters} == options & set(PARAMETERS)
+    assert model.get_params().get("random_state", 7) == 7
+
+
+def test_kernels_take_a_number_of_passes(here, tmp_path):
+    (tmp_path / "few.csv").write_text("anchor,near,far\nrome,oslo,bern\noslo,rome,bern\n")
+    here("fit", tmp_path / "few.csv", "--model", "kernel", "--epochs", 7, "-o", tmp_path / "few.nearer")
+    assert load_model(tmp_path / "few.nearer").max_iter == 7
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_score_neighbors_and_map_know_every_kind_of_model(here, models, europe, 
     scored = here("score", model, europe.file).stdout
     assert f"satisfied       {100 * learned.score(read(europe.file)):.1f} % of 3,000 rows" in scored
     lines = here("neighbors", model, "Vienna", "-k", 4).stdout.splitlines()
-    numbers, distances = learned.neighbors(["Vienna"], 4)
+    distances, numbers = learned.neighbors(["Vienna"], 4)
     wanted = [
         f"{rank}  {learned.names_[number]}  {distance:.4g}"
         for rank, number, distance in zip("1234", numbers[0], distances[0], strict=True)
@@ -104,24 +105,9 @@ def test_score_neighbors_and_map_know_every_kind_of_model(here, models, europe, 
     assert "Atlantis; 1 row about them left out" in here("score", model, tmp_path / "strange.csv").stdout
 
 
-CTRL_C_IN_ITERATION_1 = """
-import signal
-from nearer.cli import interruptible, main
-watched = fitting.Watch.__call__
-def interrupted(watch, record):
-    if watch.records == 1:
-        signal.raise_signal(signal.SIGINT)
-    return watched(watch, record)
-fitting.Watch.__call__ = interrupted
-main()
-"""
-
-
-def test_ctrl_c_keeps_the_iterations_so_far(europe, tmp_path):
-    arguments = ["fit", str(europe.file), "--model", "kernel", "--regularization", "0.001", "-o", "k.nearer"]
-    command = [sys.executable, "-c", CTRL_C_IN_ITERATION_1, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert done.returncode == 130, done.stderr
-    assert done.stderr == "nearer: interrupted; the kernel after 1 iteration is in k.partial.nearer\n"
+def test_ctrl_c_keeps_the_iterations_so_far(interrupted, europe, tmp_path):
+    arguments = ["fit", europe.file, "--model", "kernel", "--regularization", 0.001, "-o", "k.nearer"]
+    done = interrupted(*arguments, cwd=tmp_path)
+    assert done.stderr == "nearer: interrupted after 1 iteration; the model so far is in k.partial.nearer\n"
     assert [file.name for file in tmp_path.iterdir()] == ["k.partial.nearer"]
     assert load_model(tmp_path / "k.partial.nearer").n_iter_ == 1

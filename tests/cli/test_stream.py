@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OnlineKernel, load_model, write
-from nearer.cli.streaming import Learning
+from nearer.cli.streaming import AnswerStream
 from nearer.simulate import comparisons_from_points
 
 CITIES = ["Rome", "Oslo", "Bern", "Cork", "Gent", "Kyiv", "Nice", "Riga", "Turin", "Vienna"]
@@ -48,13 +48,9 @@ def stream(here, tmp_path, monkeypatch):
     return run_here
 
 
-def facts_of(done):
-    return dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line[:1].strip())
-
-
 def test_learns_a_stream_of_names_and_says_how_well_it_predicted(nearer, tmp_path):
     done = nearer("stream", "-o", "live.nearer", input="\n".join([*some_answers(), "", "  "]), cwd=tmp_path)
-    facts = facts_of(done)
+    facts = done.facts
     assert (facts["answers"], facts["objects"], facts["saved"]) == ("240", "10", "live.nearer")
     assert "% of all answers before they were learned" in facts["predicted"]
     reports = done.stderr.splitlines()
@@ -76,21 +72,21 @@ def test_accuracy_is_of_the_kernel_before_the_answer(stream):
         right += n_known > answer.max() and model.predict([answer])[0] == 1
         model.partial_fit(answer)
     done = stream([str(answer.tolist()) for answer in answers])
-    assert facts_of(done)["predicted"].startswith(f"{100 * right / 400:.1f} % of all answers")
+    assert done.facts["predicted"].startswith(f"{100 * right / 400:.1f} % of all answers")
 
 
 def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
-    learning = Learning(OnlineKernel())
-    assert learning.take(["Rome", "Nice", "Oslo"])
-    assert learning.take(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
-    assert learning.accuracy() == 0.0
-    assert learning.take({"anchor": "Rome", "near": "Nice", "far": "Oslo", "weight": 2, "answer": 7})
-    assert learning.accuracy() == 0.5
+    stream = AnswerStream(OnlineKernel())
+    assert stream.learn(["Rome", "Nice", "Oslo"])
+    assert stream.learn(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
+    assert stream.accuracy == 0.0
+    assert stream.learn({"anchor": "Rome", "near": "Nice", "far": "Oslo", "weight": 2, "answer": 7})
+    assert stream.accuracy == 0.5
     # The same answer goes on: learned, not counted.
-    assert not learning.take({"anchor": "Nice", "near": "Rome", "far": "Oslo", "answer": 7})
-    assert (learning.n_answers, learning.accuracy(), learning.model.n_seen_) == (3, 0.5, 4)
-    assert learning.take({"first": "Rome", "second": "Nice", "odd": "Kyiv"})  # two rows, one answer
-    assert (learning.n_answers, learning.accuracy(), learning.n_objects) == (4, 2 / 6, 5)
+    assert not stream.learn({"anchor": "Nice", "near": "Rome", "far": "Oslo", "answer": 7})
+    assert (stream.n_answers, stream.accuracy, stream.model.n_samples_seen_) == (3, 0.5, 4)
+    assert stream.learn({"first": "Rome", "second": "Nice", "odd": "Kyiv"})  # two rows, one answer
+    assert (stream.n_answers, stream.accuracy, stream.n_objects) == (4, 2 / 6, 5)
 
 
 def test_a_file_written_by_nearer_streams_as_it_is(stream, tmp_path):
@@ -108,7 +104,7 @@ def test_resumed_is_as_never_stopped(stream, tmp_path, options):
     stream(lines, *options, out="whole.nearer")
     stream(lines[:100], *options)
     done = stream(lines[100:], "--resume")
-    assert facts_of(done)["answers"].startswith("140, after ")
+    assert done.facts["answers"].startswith("140, after ")
     whole, parts = (load_model(tmp_path / name) for name in ("whole.nearer", "live.nearer"))
     assert whole.names_ == parts.names_
     assert (whole.kernel_ == parts.kernel_).all()
@@ -118,7 +114,7 @@ def test_a_bad_line_stops_after_saving_and_is_named(stream, tmp_path):
     lines = some_answers(20)
     done = stream([*lines, '{"anchor": "Rome", "near": "Rome", "far": "Oslo"}', *lines], code=2)
     assert done.stderr == "nearer: error: standard input, line 21 compares object 1 (Rome) with itself\n"
-    assert facts_of(done)["answers"] == "20"
+    assert done.facts["answers"] == "20"
     stream(lines, out="same.nearer")
     first, same = (load_model(tmp_path / name) for name in ("live.nearer", "same.nearer"))
     assert (first.kernel_ == same.kernel_).all()
@@ -144,7 +140,7 @@ def test_bad_lines_are_left_out_on_demand(stream, tmp_path):
     lines = some_answers(12)
     bad = list(BAD)
     done = stream([lines[0], *bad, *lines[1:]], "--skip-bad")
-    assert facts_of(done)["bad"] == f"lines       {len(bad)} left out"
+    assert done.facts["bad lines"] == f"{len(bad)} left out"
     complaints = done.stderr.splitlines()
     for number, (complaint, message) in enumerate(zip(complaints, BAD.values(), strict=True), start=2):
         assert complaint.startswith(f"nearer: left out standard input, line {number}{message}")
@@ -157,7 +153,7 @@ def test_bad_lines_are_left_out_on_demand(stream, tmp_path):
 def test_says_what_is_wrong_with_a_line(stream, text, message):
     said = stream([*some_answers(2), text], code=2).stderr
     assert said.startswith(f"nearer: error: standard input, line 3{message}")
-    assert load_model("live.nearer").n_seen_ == 2
+    assert load_model("live.nearer").n_samples_seen_ == 2
 
 
 @pytest.mark.parametrize(
@@ -174,10 +170,10 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ("[0, 1, 9]", ["--objects", 5], "line 1 names object 9, but there are only 5 objects"),
         ("[0, 1, 2000000000]", [], "line 1"),
         ("", ["--step", "fast"], "--step must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
-        ("", ["--step", -1], "step must be"),
+        ("", ["--step", -1], "learning_rate must be"),
         ("", ["--step", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
-        ("", ["--resume"], "there is no live.nearer to go on with"),
+        ("", ["--resume"], "there is no live.nearer to continue"),
     ],
 )  # fmt: skip
 def test_refuses_and_writes_nothing(stream, tmp_path, text, options, message):
@@ -194,13 +190,13 @@ def test_a_file_that_is_there_is_not_replaced(stream, europe, tmp_path):
     def said(*lines_and_options, **options):
         return stream(*lines_and_options, **options, code=2).stderr.removeprefix("nearer: error: ")
 
-    there = "live.nearer is there already: go on with it by --resume, or name another file\n"
+    there = "live.nearer exists already: continue it with --resume, or name another file\n"
     assert said(["[0, 1, 2]"]) == there
     in_file = "--margin is in the model file: leave it out with --resume\n"
     assert said(["[0, 1, 2]"], "--resume", "--margin", 2) == in_file
     assert said([], "--resume") == "standard input has no answers\n"
     assert (tmp_path / "live.nearer").read_bytes() == before
-    other = "holds a model of the kind OrdinalEmbedding; only those of nearer stream can go on\n"
+    other = "is a OrdinalEmbedding: only a model of nearer stream can be continued\n"
     assert said(["[0, 1, 2]"], "--resume", out=europe.model).endswith(other)
 
 
@@ -208,7 +204,7 @@ def test_names_have_their_limit_too(stream):
     done = stream(['["a", "b", "c"]', '["a", "b", "d"]', '["a", "d", "e"]'], "--objects", 4, code=2)
     message = "line 3 names 'e', but there are only 4 objects, and they have other names"
     assert done.stderr == f"nearer: error: standard input, {message}\n"
-    assert facts_of(done)["objects"] == "4"
+    assert done.facts["objects"] == "4"
 
 
 def test_text_that_spells_numbers_is_a_name_where_there_are_names(stream, tmp_path):
@@ -236,7 +232,7 @@ def test_answers_are_learned_as_they_arrive_and_saved_on_the_way(tmp_path):
             process.stdin.write(line + "\n")
             assert process.stderr.readline().startswith(f"{number} answer".rjust(19 - (number > 1)))
             if number == 3:  # the save of the second is done when the third is reported, the next not begun
-                assert load_model(tmp_path / "live.nearer").n_seen_ == 2
+                assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 2
         facts, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert facts.startswith("answers         4\n")
@@ -255,7 +251,7 @@ def test_a_signal_ends_the_wait_and_saves(tmp_path, number, code):
     assert facts.startswith("answers         3\n")
     assert facts.endswith("saved           live.nearer\n")
     assert said == f"nearer: {'interrupted' if code == 130 else 'terminated'}\n"
-    assert load_model(tmp_path / "live.nearer").n_seen_ == 3
+    assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 3
     assert [file.name for file in tmp_path.iterdir()] == ["live.nearer"]
 
 
@@ -272,7 +268,7 @@ def test_a_signal_while_lines_pour_in_loses_no_answer_that_was_counted(tmp_path)
     assert process.returncode == 130, said
     answers = int(facts.split()[1].replace(",", ""))
     model = load_model(tmp_path / "live.nearer")
-    assert model.n_seen_ == sum(2 if number % 6 == 5 else 1 for number in range(answers))
+    assert model.n_samples_seen_ == sum(2 if number % 6 == 5 else 1 for number in range(answers))
 
 
 def test_the_examples_of_its_help_work_as_pasted(nearer, tmp_path):
@@ -283,5 +279,5 @@ def test_the_examples_of_its_help_work_as_pasted(nearer, tmp_path):
     for example in told:
         ends = example.replace("-n +1 -f", "-n +1")  # tail -f goes on for ever
         subprocess.run(ends, shell=True, cwd=tmp_path, check=True, capture_output=True, env=environment)
-    assert load_model(tmp_path / "live.nearer").n_seen_ == 100
-    assert load_model(tmp_path / "tail.nearer").n_seen_ == 50
+    assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 100
+    assert load_model(tmp_path / "tail.nearer").n_samples_seen_ == 50

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from sklearn.pipeline import Pipeline, make_pipeline
 
-import nearer as library
 from extras import needs
 from nearer import BilinearSimilarity, Comparisons, InformationGain, load_model, write
-from nearer.cli.features import read_given
-from nearer.cli.registry import LEARNERS, learner
+from nearer.cli.models import make_model, options_of
+from nearer.cli.tasks import read_data
 from nearer.features import TextFeatures
 from nearer.metrics import retrieval_map_scorer
 from nearer.models import save_model
+from nearer.registry import commands
 from nearer.simulate import comparisons_from_labels
 
-OF_TEXTS = [name for name, entry in LEARNERS.items() if entry.terms]
+OF_TEXTS = [name for name in commands() if "text" in options_of(name)]
 OPTIONS = {"low-rank": ["--rank", 3]}
 TOPICS = {
     "sea": "ship harbour sail anchor wave tide",
@@ -24,11 +24,6 @@ TOPICS = {
     "garden": "rose tulip spade hedge lawn seed",
 }
 COMMON = "today people said again perhaps north south morning evening letter"
-
-
-def facts_of(done):
-    """What was said, by its first word; lines that go on are joined."""
-    return {line[:16].strip(): line[16:] for line in done.stdout.replace("\n" + " " * 16, " ").splitlines()}
 
 
 def same(found, wanted):
@@ -73,7 +68,7 @@ def fitted(nearer, news):
 
 def test_says_what_there_is_and_whether_learning_helped(fitted, news):
     model, done = fitted
-    said = facts_of(done)
+    said = done.facts
     found = load_model(model)
     assert type(found) is Pipeline
     terms, similarity = found[0], found[1]
@@ -88,28 +83,28 @@ def test_says_what_there_is_and_whether_learning_helped(fitted, news):
     assert max(map(len, done.stdout.splitlines())) <= 80
     # The saved pipeline is what the library gives for all texts.
     X = TextFeatures(2000).fit_transform(news.texts, news.labels)
-    assert (BilinearSimilarity(random_state=3).fit(X, news.labels).matrix_ == similarity.matrix_).all()
+    same = BilinearSimilarity(regularization=similarity.regularization_, random_state=3).fit(X, news.labels)
+    assert (same.matrix_ == similarity.matrix_).all()
 
 
 def test_held_out_objects_have_no_part_in_the_choice_of_terms(here, news, tmp_path):
     text = f"{news.csv.read_text()}\n" + "\n".join(f'odd-{n},"zebra {n}",zoo,7' for n in range(12))
     (tmp_path / "news.csv").write_text(text)
-    options = {"labels": "topic", "comparisons": None, "names": None, "ignore": None, "text": "body"}
-    blank = learner("bilinear").model({"labels": "topic", "text": "body"}, 5)
-    given = read_given([tmp_path / "news.csv"], options, blank, 2000)
-    train, test = given.split(0.2, seed=5)
-    assert (len(train.table), len(test.table), len(given.table)) == (82, 20, 102)
-    assert train.texts.words is test.texts.words
-    assert train.texts.words is not given.texts.words
-    wanted = TextFeatures(2000).fit(train.texts.table.texts, train.labels)
-    assert train.texts.words.terms_.tolist() == wanted.terms_.tolist()
-    assert (train.texts.words.weights_ == wanted.weights_).all()
-    assert (wanted.transform(test.texts.table.texts) != test.table.X).nnz == 0
+    options = {"labels": "topic", "text": "body"}
+    model = make_model("bilinear", options, seed=5)
+    data = read_data([tmp_path / "news.csv"], options, model)
+    train, test = data.split(0.2, seed=5)
+    assert (len(train.table), len(test.table), len(data.table)) == (82, 20, 102)
+    train.fit(model)
+    wanted = TextFeatures(2000).fit(train.table.X, train.table.labels)
+    assert (
+        model[0].terms_.tolist() == wanted.terms_.tolist() != TextFeatures(2000).fit(data.table.X).terms_.tolist()
+    )
+    assert (model[0].idf_ == wanted.idf_).all()
     asked = ["fit", tmp_path / "news.csv", "--text", "body", "--labels", "topic", "--model", "bilinear"]
     done = here(*asked, "--held-out", 0.2, "--seed", 5, "-o", tmp_path / "m")
-    trial = BilinearSimilarity(random_state=5).fit(train.table.X, train.labels)
-    score = retrieval_map_scorer(trial, test.table.X, test.labels)
-    assert facts_of(done)["held out"].startswith(f"mean average precision {score:.3f} among 20 objects")
+    score = retrieval_map_scorer(model, test.table.X, test.table.labels)
+    assert done.facts["held out"].startswith(f"mean average precision {score:.3f} among 20 objects")
 
 
 @pytest.mark.parametrize("name", OF_TEXTS)
@@ -117,10 +112,10 @@ def test_every_such_model_learns_from_labels_and_finds_neighbors(here, news, tmp
     asked = ["fit", news.csv, "--text", "body", "--labels", "topic", "--model", name, *OPTIONS.get(name, [])]
     here(*asked, "-o", tmp_path / "m")
     found = load_model(tmp_path / "m")
-    assert [type(step).__name__ for _, step in found.steps] == ["TextFeatures", LEARNERS[name].estimator]
+    assert [type(step).__name__ for _, step in found.steps] == ["TextFeatures", commands()[name]]
     lines = here("neighbors", tmp_path / "m", "--features", news.csv, "money-4", "-k", 3).stdout.splitlines()
     X = found[:-1].transform(news.texts)
-    numbers, values = found[-1].neighbors(None, X, 3)
+    values, numbers = found[-1].neighbors(None, X, 3)
     wanted = [f"{news.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
     assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
 
@@ -128,7 +123,7 @@ def test_every_such_model_learns_from_labels_and_finds_neighbors(here, news, tmp
 @pytest.mark.parametrize("name", OF_TEXTS)
 def test_every_such_model_learns_from_answers(here, news, tmp_path, name):
     asked = ["fit", news.csv, "--text", "body", "--comparisons", news.answers, "--model", name]
-    said = facts_of(here(*asked, *OPTIONS.get(name, []), "-o", tmp_path / "m"))
+    said = here(*asked, *OPTIONS.get(name, []), "-o", tmp_path / "m").facts
     terms = TextFeatures(20_000).fit(news.texts).terms_
     assert said["terms"] == f"{len(terms)}; in most texts: {', '.join(terms[:5])}, …"
     assert said["held out"].endswith("% of 60 answers that this fit was not shown")
@@ -143,7 +138,7 @@ def test_every_such_model_learns_from_answers(here, news, tmp_path, name):
 def test_options_of_a_low_rank_similarity(here, news, tmp_path):
     asked = ["fit", news.csv, "--text", "body", "--labels", "topic", "--model", "low-rank", "--held-out", 0]
     options = ["--rank", 4, "--solver", "gd", "--learning-rate", 0.01, "--steps", 500, "--terms", 12]
-    said = facts_of(here(*asked, *options, "--seed", 2, "-o", tmp_path / "m"))
+    said = here(*asked, *options, "--seed", 2, "-o", tmp_path / "m").facts
     terms, model = load_model(tmp_path / "m")
     assert said["steps"] == "500"
     assert len(terms.terms_) == 12
@@ -183,7 +178,7 @@ def test_pipelines_that_were_saved_elsewhere(here, news, tmp_path):
     np.save(tmp_path / "x.npy", X.toarray())
     lines = here("neighbors", tmp_path / "numbers.nearer", "--features", tmp_path / "x.npy", 4, "-k", 1).stdout
     chosen = made[:-1].transform(X.toarray())
-    assert f"{made[-1].neighbors(None, chosen, 1)[0][4, 0]} " in lines
+    assert f"{made[-1].neighbors(None, chosen, 1)[1][4, 0]} " in lines
     made = make_pipeline(TextFeatures(), BilinearSimilarity(n_triplets=500, random_state=0))
     save_model(made.fit(news.texts, news.labels), tmp_path / "texts.nearer")
     (tmp_path / "t.csv").write_text(news.csv.read_text().replace("body", "text"))
@@ -219,11 +214,11 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, news, tmp_pa
         (["--model", "bilinear"], "--model bilinear learns from features with --labels or --comparisons"),
         (
             ["--model", "bilinear", "--labels", "x", "--ignore", "y"],
-            "--ignore is for tables of numbers: with --text all other columns are left out",
+            "--ignore is for tables of numbers: with --text all other columns are ignored",
         ),
         (
             ["--model", "low-rank", "--labels", "x", "--solver", "sdca"],
-            "the solver of a similarity is loreta, gd, pa",
+            "solver must be one of 'loreta', 'gd', 'pa'",
         ),
         (["--model", "low-rank", "--labels", "x", "--loss", "no"], "unknown loss 'no'"),
         (
@@ -241,7 +236,7 @@ def test_refuses_what_does_not_go_together_before_reading(refused, tmp_path, mon
 
 def test_terms_are_of_texts(refused):
     said = refused("fit", "no.csv", "--model", "bilinear", "--labels", "x", "--terms", 9, "-o", "x.nearer")
-    assert said == "nearer: error: --terms is for texts, and no column of texts is given: it wants --text COLUMN\n"
+    assert said == "nearer: error: --terms is for texts: name their column with --text COLUMN\n"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +244,7 @@ def test_terms_are_of_texts(refused):
     [
         ("f.csv", "words,kind\na b,x\n", "f.csv has no column 'body'; it has 'words', 'kind'"),
         ("f.csv", "body,kind\nship sea,x\nship,\n", "f.csv, line 3 has an empty cell in column 'kind'"),
-        ("f.csv", "body,kind\nship,x\nsea,y\n", "no term is in at least min_documents=2 of the 2 texts"),
+        ("f.csv", "body,kind\nship,x\nsea,y\n", "no term is in at least min_df=2 of the 2 texts"),
         (
             "f.jsonl",
             '{"body": "a", "kind": 1}\n{"body": 3, "kind": 1}',
@@ -268,17 +263,11 @@ def test_says_in_a_line_what_is_wrong(refused, tmp_path, monkeypatch, file, text
     assert not (tmp_path / "m.nearer").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].taught_by])
-def test_models_take_texts_where_they_take_sparse_features(name):
-    model = getattr(library, LEARNERS[name].estimator)()
-    assert model.__sklearn_tags__().input_tags.sparse == (LEARNERS[name].terms > 0)
-
-
 def test_a_model_file_without_a_name_is_called_as_the_table(here, refused, news, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ["fit", news.csv, "--text", "body", "--labels", "topic", "--model", "low-rank", "--rank", 3]
     asked += ["--held-out", 0, "--steps", 100]
     made = f"{news.csv.stem}.nearer"
-    assert facts_of(here(*asked))["saved"].startswith(made)
+    assert here(*asked).facts["saved"].startswith(made)
     assert load_model(made)[-1].rank == 3
-    assert f"{made} is there already" in refused(*asked)
+    assert f"{made} exists already" in refused(*asked)

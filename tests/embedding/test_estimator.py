@@ -435,7 +435,7 @@ def test_wrong_rows_are_named(rows, words):
 
 
 def test_wrong_weights_and_unfitted_models():
-    with pytest.raises(ValueError, match="sample_weight must have one number a row"):
+    with pytest.raises(ValueError, match="sample_weight must have one number per row"):
         OrdinalEmbedding().fit(NOISY, sample_weight=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"weight"):
         OrdinalEmbedding().fit(NOISY, sample_weight=-np.ones(len(NOISY)))
@@ -452,7 +452,7 @@ def test_few_answers_are_enough_to_run():
 
 def test_neighbours_are_the_nearest_points():
     model = OrdinalEmbedding(random_state=0).fit(Comparisons(ANSWERS, names=[f"o{i}" for i in range(30)]))
-    numbers, distances = model.neighbors(["o3", "o7"], k=4)
+    distances, numbers = model.neighbors(["o3", "o7"], k=4)
     far = np.linalg.norm(model.embedding_ - model.embedding_[7], axis=1)
     assert numbers[1].tolist() == np.argsort(far)[1:5].tolist()
     np.testing.assert_allclose(distances[1], np.sort(far)[1:5])

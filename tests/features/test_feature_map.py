@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from extras import needs
 from nearer import ComparisonKernel, OrdinalEmbedding, load_model
 from nearer.features import FeatureMap
-from nearer.features.feature_map import LADDER, chosen_alpha, left_out_errors
+from nearer.features.feature_map import LADDER, leave_one_out_errors, select_alpha
 from nearer.metrics import triplet_error
 from nearer.simulate import all_triplets, comparisons_from_points, flip
 
@@ -69,7 +69,7 @@ def test_leaving_out_in_closed_form_is_leaving_out(shape):
     points = points if len(shape) == 2 else points[:, 0]
     model = FeatureMap().fit(X, points)
     alphas = np.array([10.0, 0.1, 0.001])
-    found = left_out_errors(model._kernel(model.X_fit_), points, alphas)
+    found = leave_one_out_errors(model._kernel(model.X_fit_), points, alphas)
     for alpha, errors in zip(alphas, found, strict=True):
         for i in range(12):
             rest = np.arange(12) != i
@@ -81,7 +81,7 @@ def test_leaving_out_in_closed_form_is_leaving_out(shape):
 def test_auto_takes_the_smallest_that_is_hardly_worse_than_the_best():
     X, points = features_and_points()
     model = FeatureMap(alpha="auto").fit(X, points)
-    errors = left_out_errors(model._kernel(model.X_fit_), points, np.array(LADDER))
+    errors = leave_one_out_errors(model._kernel(model.X_fit_), points, np.array(LADDER))
     means = errors.mean(axis=1)
     best = np.argmin(means)
     good = [
@@ -107,7 +107,7 @@ def test_features_and_points_without_spread():
     same = FeatureMap(alpha="auto").fit(np.ones((5, 2)), np.arange(5.0))
     assert same.gamma_ == 1
     np.testing.assert_allclose(same.predict([[1.0, 1.0]]), [2.0])
-    assert chosen_alpha(np.zeros((3, 3)), np.zeros(3)) == min(LADDER)
+    assert select_alpha(np.zeros((3, 3)), np.zeros(3)) == min(LADDER)
 
 
 def test_blocks_of_new_objects_give_the_same(monkeypatch):
@@ -222,7 +222,7 @@ def test_a_model_of_other_objects_is_refused():
     with pytest.raises(ValueError, match=r"X has 40 rows, but y has points of shape \(3, 2\)"):
         FeatureMap().fit(X, model)
     model.embedding_[:] = 0
-    with pytest.raises(ValueError, match="of the 3 objects of the OrdinalEmbedding fewer than two have a place"):
+    with pytest.raises(ValueError, match="fewer than two of the 3 objects of the OrdinalEmbedding have a point"):
         FeatureMap().fit(X[:3], model)
 
 

@@ -53,7 +53,7 @@ def test_it_is_exactly_the_three_steps(k):
     assert model.terms_.tolist() == literal[:2].get_feature_names_out().tolist()
     assert model.get_feature_names_out().tolist() == model.terms_.tolist()
     np.testing.assert_array_equal(model.scores_, literal[1].scores_[literal[1].get_support(indices=True)])
-    np.testing.assert_array_equal(model.weights_, literal[2].idf_)
+    np.testing.assert_array_equal(model.idf_, literal[2].idf_)
     lengths = np.linalg.norm(model.transform(new).toarray(), axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1.0)
 
@@ -62,10 +62,10 @@ def test_other_stop_words_and_rare_terms():
     texts, y = letters()
     texts[3] += " unheard"
     for words in (None, ["sea", "bank"]):
-        found = TextFeatures(8, min_documents=1, stop_words=words).fit(texts, y)
+        found = TextFeatures(8, min_df=1, stop_words=words).fit(texts, y)
         literal = three_steps(8, stop_words=words).fit(texts, y)
         same(found.transform(texts), literal.transform(texts))
-    every = TextFeatures(stop_words=None, min_documents=1).fit(texts, y).terms_.tolist()
+    every = TextFeatures(stop_words=None, min_df=1).fit(texts, y).terms_.tolist()
     assert {"the", "unheard", "öl", "x1"} <= set(every)
     assert "a" not in every
     assert "unheard" not in TextFeatures().fit(texts, y).terms_
@@ -73,7 +73,7 @@ def test_other_stop_words_and_rare_terms():
 
 def test_without_classes_the_terms_are_those_of_most_texts():
     texts = ["ship ship ship", "bank anchor", "bank sea", "sea sea bank", "anchor"]
-    model = TextFeatures(3, min_documents=1).fit(texts)
+    model = TextFeatures(3, min_df=1).fit(texts)
     assert model.terms_.tolist() == ["bank", "anchor", "sea"]
     assert model.scores_ is None
     assert model.transform(["nothing known", "Anchor"]).toarray().tolist() == [[0, 0, 0], [0, 1, 0]]
@@ -114,30 +114,28 @@ def test_it_can_be_saved(tmp_path, with_classes):
     assert again.column_ == "body"
     assert (again.scores_ is None) == (not with_classes)
     same(again.transform(texts), model.transform(texts))
-    again.weights_ = again.weights_[:-1]
+    again.idf_ = again.idf_[:-1]
     again.save(tmp_path / "m.nearer")
-    with pytest.raises(
-        ValueError, match=r"is damaged: 6 terms and weights or scores of shape .* do not fit together"
-    ):
+    with pytest.raises(ValueError, match=r"is damaged: 6 terms and idf or scores of shape .* do not fit together"):
         load_model(tmp_path / "m.nearer")
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["a ship", 3, None], "row 1 is 3, of type int, where a text is wanted"),
-        (["a ship", float("nan")], "row 1 is nan, of type float, where a text is wanted"),
-        (["a ship", b"a ship"], "row 1 is b'a ship', of type bytes, where a text is wanted"),
-        ("a ship", "as a list, one-dimensional array or Series of str; got a str"),
-        ({"a ship": 1}, "as a list, one-dimensional array or Series of str; got a dict"),
+        (["a ship", 3, None], "row 1 is 3, of type int, and not a text"),
+        (["a ship", float("nan")], "row 1 is nan, of type float, and not a text"),
+        (["a ship", b"a ship"], "row 1 is b'a ship', of type bytes, and not a text"),
+        ("a ship", "texts must be a list, one-dimensional array or Series of str; got a str"),
+        ({"a ship": 1}, "texts must be a list, one-dimensional array or Series of str; got a dict"),
         (np.array([["a ship"]]), r"one-dimensional array or Series of str; got a ndarray of shape \(1, 1\)"),
-        ([], "there are no texts: at least one is wanted"),
+        ([], "there are no texts: at least one is required"),
         (
             ["a ship", "no more"],
-            "no term is in at least min_documents=2 of the 2 texts, when stop words are left out",
+            "no term is in at least min_df=2 of the 2 texts, without stop words",
         ),
-        (["the", "and"], "no term is in at least min_documents=2 of the 2 texts"),
-        (["ship"], "no term is in at least min_documents=2 of the 1 texts"),
+        (["the", "and"], "no term is in at least min_df=2 of the 2 texts"),
+        (["ship"], "no term is in at least min_df=2 of the 1 texts"),
     ],
 )
 def test_says_what_is_wrong_with_texts(texts, message):
@@ -148,8 +146,8 @@ def test_says_what_is_wrong_with_texts(texts, message):
 def test_says_what_else_is_wrong():
     texts, y = letters()
     for parameters, message in [
-        ({"n_terms": 0}, "n_terms must be a whole number > 0; got 0"),
-        ({"min_documents": 0.5}, "min_documents must be a whole number > 0; got 0.5"),
+        ({"max_features": 0}, "max_features must be a positive integer; got 0"),
+        ({"min_df": 0.5}, "min_df must be a positive integer; got 0.5"),
         ({"stop_words": "german"}, "stop_words must be 'english', a list of str or None; got 'german'"),
         ({"stop_words": [3]}, r"stop_words must be 'english', a list of str or None; got \[3\]"),
     ]:

@@ -25,7 +25,7 @@ def test_one_row_teaches_where_one_is_enough():
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         validate_features(BaseEstimator(), [[1, 2]], reset=True)
     model = BaseEstimator()
-    assert validate_features(model, [[1, 2]], reset=True, fewest=1).dtype == np.float64
+    assert validate_features(model, [[1, 2]], reset=True, min_samples=1).dtype == np.float64
     assert validate_features(model, [[3, 4]]).shape == (1, 2)
 
 

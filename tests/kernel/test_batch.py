@@ -1,6 +1,8 @@
 """ComparisonKernel as its users meet it."""
 
+import os
 import pickle
+import signal
 import warnings
 
 import numpy as np
@@ -27,7 +29,7 @@ def test_the_default_survives_wrong_answers(loss):
     model = ComparisonKernel(loss, random_state=0).fit(train)
     assert model.converged_
     assert model.score(test) > 0.82  # 0.9 is the most that ten percent of wrong answers allow
-    assert procrustes(model.embedding(2), POINTS).disparity < 0.15
+    assert procrustes(model.embed(2), POINTS).disparity < 0.15
 
 
 def test_what_is_learned():
@@ -44,6 +46,7 @@ def test_what_is_learned():
     assert (model.names_, model.regularization_, model.n_features_in_) == (tuple(names), 0.05, 3)
     assert len(model.history_) == len(seen) == model.n_iter_ + 1
     assert set(model.history_[0]) == {"iteration", "loss", "step_size", "rank", "gap", "seconds"}
+    assert (model.stop_reason_, model.selection_) == ("converged", None)
     assert model.history_[-1]["loss"] == model.objective_
     assert model.history_[-1]["gap"] == model.gap_ <= 1e-5
     np.testing.assert_allclose(seen[-1], K, atol=1e-14)
@@ -93,6 +96,33 @@ def test_noise_calls_for_more_ridge():
     assert ridges[0] < ridges[1]
     few = ComparisonKernel("ste", random_state=0).fit([[0, 1, 2], [1, 2, 0]])
     assert few.regularization_ == 0.01
+    assert few.selection_ == []
+
+
+def test_the_search_for_the_ridge_is_recorded_and_can_be_stopped():
+    seen = []
+    model = ComparisonKernel("ste", random_state=0, callback=lambda record: seen.append(record)).fit(NOISY)
+    tried = [record["regularization"] for record in model.selection_]
+    assert tried == sorted(tried, reverse=True)
+    assert [r["regularization"] for r in model.selection_ if r["chosen"]] == [model.regularization_]
+    trials = [record["regularization"] for record in seen if record["stage"] == "choosing regularization"]
+    assert trials == np.repeat(tried, 5).tolist()
+    stopped = ComparisonKernel("ste", random_state=0, callback=lambda r: r["iteration"] == 7).fit(NOISY)
+    assert (stopped.stop_reason_, stopped.n_iter_, len(stopped.selection_)) == ("callback", 0, 1)
+    assert stopped.kernel_.shape == (25, 25)
+
+
+def test_time_and_an_interruption_end_a_fit_with_the_best_so_far():
+    late = ComparisonKernel("ste", regularization=0.01, tol=0.0, max_seconds=1e-9).fit(NOISY)
+    assert (late.stop_reason_, late.n_iter_, late.converged_) == ("time", 0, False)
+
+    def interrupt(record):
+        if record["iteration"] == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model = ComparisonKernel("ste", regularization=0.01, tol=0.0, callback=interrupt).fit(NOISY)
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 2)
+    assert model.history_[-1]["loss"] == model.objective_
 
 
 def test_a_loss_of_ones_own(tmp_path):
@@ -108,7 +138,7 @@ def test_a_loss_of_ones_own(tmp_path):
 
 
 def test_a_callback_can_stop_and_a_short_fit_warns():
-    with pytest.warns(ConvergenceWarning, match=r"3 rounds with an objective of .* at most .* above the best"):
+    with pytest.warns(ConvergenceWarning, match=r"3 iterations with a gap of .*: raise max_iter or tol"):
         short = ComparisonKernel(regularization=0.1, max_iter=3).fit(NOISY)
     assert not short.converged_
     assert short.n_iter_ == 3
@@ -125,7 +155,7 @@ def test_a_callback_can_stop_and_a_short_fit_warns():
 
 def test_the_bar_is_shown(capsys):
     ComparisonKernel("ste", regularization=0.1, verbose=True).fit(NOISY)
-    assert "to go" in capsys.readouterr().err
+    assert "round" in capsys.readouterr().err
 
 
 def test_save_load_and_pickle(tmp_path):
@@ -195,8 +225,9 @@ def test_wrong_rows_and_unfitted_models():
             ComparisonKernel().fit(rows)
     with pytest.raises(ValueError, match="nothing to learn from"):
         ComparisonKernel().fit(NOISY, sample_weight=np.zeros(len(NOISY)))
-    with pytest.raises(NotFittedError):
-        ComparisonKernel().predict([[0, 1, 2]])
+    for name in ("predict", "predict_proba", "score", "neighbors"):
+        with pytest.raises(NotFittedError):
+            getattr(ComparisonKernel(), name)([[0, 1, 2]])
 
 
 @pytest.mark.parametrize("loss", ["ste", "gnmds", "ckl"])

@@ -9,12 +9,12 @@ from scipy.optimize import linprog, minimize
 
 from nearer import Comparisons
 from nearer.certificate import smallest_eigenpair
-from nearer.kernel.batch import starting_points
-from nearer.kernel.cone import nearest_points
+from nearer.kernel.batch import equidistant_points
 from nearer.kernel.convex import KernelProblem, SmoothHinge
 from nearer.kernel.predict import kernel_distances
-from nearer.kernel.solver import Watch, projected_step, solve
+from nearer.kernel.solver import ProximalLBFGS, proximal_map, proximal_step
 from nearer.losses import CKL, GNMDS, STE, baseline_loss
+from nearer.monitor import Monitor
 from nearer.simulate import comparisons_from_points
 
 
@@ -30,8 +30,9 @@ def some_kernel(n, seed=0):
 
 
 def solved(answers, loss, ridge, tol=1e-8, max_iter=400):
-    problem, watch = KernelProblem(answers, loss, ridge), Watch(max_iter, tol * baseline_loss(loss))
-    return problem, solve(problem, starting_points(answers), watch), watch
+    problem, monitor = KernelProblem(answers, loss, ridge), Monitor(max_iter, tol * baseline_loss(loss))
+    result = ProximalLBFGS().solve(problem, equidistant_points(answers), monitor)
+    return problem, result.solution, result
 
 
 @pytest.mark.parametrize("width", [3, 4])
@@ -79,7 +80,7 @@ def test_the_projection_is_the_literal_one_whichever_way_it_is_found(n, seed, th
     matrix = np.random.default_rng(seed).normal(size=(n, n))
     matrix = matrix + matrix.T
     for expected_rank in (None, 0, n):
-        points = nearest_points(matrix, threshold, expected_rank)
+        points = proximal_map(matrix, threshold, expected_rank)
         np.testing.assert_allclose(points @ points.T, projection(matrix - threshold * np.eye(n)), atol=1e-10)
 
 
@@ -88,7 +89,7 @@ def test_few_eigenvalues_equal_all_of_them():
     X, noise = random.normal(size=(120, 4)), random.normal(size=(120, 120))
     matrix = X @ X.T + 0.1 * (noise + noise.T)
     for threshold in (0.0, 5.0, 1e4):
-        few, all_of_them = (nearest_points(matrix, threshold, rank) for rank in (3, 120))
+        few, all_of_them = (proximal_map(matrix, threshold, rank) for rank in (3, 120))
         assert few.shape == all_of_them.shape
         np.testing.assert_allclose(few @ few.T, all_of_them @ all_of_them.T, atol=1e-9)
 
@@ -97,8 +98,8 @@ def test_few_eigenvalues_equal_all_of_them():
 @pytest.mark.parametrize("width", [3, 4])
 def test_the_optimum_meets_the_conditions_of_karush_kuhn_and_tucker(loss, tol, width):
     answers = some_rows(12, 150, width)
-    problem, found, watch = solved(answers, loss, 0.05, tol)
-    assert watch.converged
+    problem, found, result = solved(answers, loss, 0.05, tol)
+    assert result.converged
     K, n = found.kernel, 12
     assert np.linalg.eigvalsh(K)[0] > -1e-12
     near, far = kernel_distances(K, answers.rows)
@@ -166,19 +167,19 @@ def test_the_optimum_of_the_hinge_is_that_of_cutting_planes():
 @pytest.mark.parametrize("loss", [STE(), GNMDS()])
 def test_the_gap_is_an_upper_bound_and_goes_to_zero(loss):
     answers = comparisons_from_points(np.random.default_rng(0).normal(size=(20, 3)), 600, random_state=0)
-    _, best, watch = solved(answers, loss, 0.03)
-    for record in watch.history:
+    _, best, result = solved(answers, loss, 0.03)
+    for record in result.history:
         assert record["gap"] >= record["loss"] - best.objective - 1e-12
-    assert watch.converged
-    assert watch.history[-1]["gap"] <= 1e-8
-    losses = [record["loss"] for record in watch.history]
+    assert result.converged
+    assert result.history[-1]["gap"] <= 1e-8
+    losses = [record["loss"] for record in result.history]
     assert losses == sorted(losses, reverse=True)
 
 
 def test_a_strong_ridge_leaves_nothing_and_that_is_the_optimum():
     for loss in (STE(), GNMDS()):
-        _, found, watch = solved(some_rows(10, 50), loss, 100.0)
-        assert watch.converged
+        _, found, result = solved(some_rows(10, 50), loss, 100.0)
+        assert result.converged
         assert np.abs(found.kernel).max() < 1e-6
 
 
@@ -186,11 +187,11 @@ def test_without_a_ridge_or_convexity_the_point_is_stationary():
     answers = comparisons_from_points(np.random.default_rng(0).normal(size=(15, 2)), 400, random_state=0)
     for loss, ridge in ((CKL(), 0.01), (STE(), 0.0), (GNMDS(), 0.0)):
         noisy = answers.flip(0.2, random_state=0)
-        problem, found, watch = solved(noisy, loss, ridge, tol=1e-5)
-        assert watch.converged
+        problem, found, result = solved(noisy, loss, ridge, tol=1e-5)
+        assert result.converged
         assert found.gap is None
-        assert "residual" in watch.history[-1]
-        _, _, left = projected_step(problem, found.points, found.kernel, 1.0)
+        assert "residual" in result.history[-1]
+        _, _, left = proximal_step(problem, found.points, found.kernel, 1.0)
         assert left < 1e-2 * baseline_loss(loss)
         assert smallest_eigenpair(found.kernel)[0] > -1e-10
 
@@ -205,7 +206,7 @@ def test_warm_starts_lead_to_the_same_optimum():
     answers = some_rows(10, 120)
     _, far_off, _ = solved(answers, GNMDS(), 0.5)
     _, cold, _ = solved(answers, GNMDS(), 0.02)
-    watch = Watch(400, 1e-7)
-    warm = solve(KernelProblem(answers, GNMDS(), 0.02, far_off.multipliers), far_off.points, watch)
-    assert watch.converged
-    assert warm.objective == pytest.approx(cold.objective, abs=1e-7)
+    problem = KernelProblem(answers, GNMDS(), 0.02, far_off.multipliers)
+    warm = ProximalLBFGS().solve(problem, far_off.points, Monitor(400, 1e-7))
+    assert warm.converged
+    assert warm.solution.objective == pytest.approx(cold.objective, abs=1e-7)

@@ -77,7 +77,7 @@ def test_input_is_left_alone():
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([[0.0, 1.0], [np.nan, 2.0]], r"points: row 1 is \[nan, 2.0\], wanted finite numbers"),
+        ([[0.0, 1.0], [np.nan, 2.0]], r"points: row 1 is \[nan, 2.0\]; expected finite numbers"),
         ([[0.0, np.inf]], "points: row 0"),
         (np.zeros((2, 2, 2)), r"points: .* got shape \(2, 2, 2\)"),
         (np.zeros((0, 2)), "points: there are none"),

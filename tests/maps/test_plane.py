@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from nearer.maps.labels import place_labels, spread
-from nearer.maps.plane import plane
+from nearer.maps.plane import to_plane
 
 
 def test_two_dimensions_are_shown_whole():
     points = np.random.default_rng(0).normal(size=(6, 2))
-    shown = plane(points)
+    shown = to_plane(points)
     assert shown.names == ["0", "1", "2", "3", "4", "5"]
     assert shown.subtitle == "6 objects"
     assert shown.nearest is None
@@ -18,45 +18,45 @@ def test_two_dimensions_are_shown_whole():
 
 
 def test_one_dimension_is_a_line():
-    shown = plane([3.0, 1.0, 7.0], names="abc")
+    shown = to_plane([3.0, 1.0, 7.0], names="abc")
     assert shown.is_line
     assert np.all(shown.points[:, 1] == 0)
     assert shown.names == ["a", "b", "c"]
-    assert not plane([3.0, 1.0, 7.0], reference=np.eye(3)[:, :2]).is_line
+    assert not to_plane([3.0, 1.0, 7.0], reference=np.eye(3)[:, :2]).is_line
 
 
 def test_more_dimensions_say_so_and_keep_their_own_neighbours():
     points = np.random.default_rng(0).normal(size=(30, 6))
-    shown = plane(points)
+    shown = to_plane(points)
     assert "first two principal axes of 6 dimensions" in shown.subtitle
     apart = np.linalg.norm(points[:, None] - points[None], axis=2)
     np.fill_diagonal(apart, np.inf)
     np.testing.assert_array_equal(shown.nearest, np.argsort(apart, axis=1)[:, :5])
-    assert "nearest to the reference" in plane(points, reference=points[:, :2]).subtitle
+    assert "nearest to the reference" in to_plane(points, reference=points[:, :2]).subtitle
 
 
 def test_neighbours_where_objects_share_a_spot():
-    shown = plane(np.zeros((9, 3)))
+    shown = to_plane(np.zeros((9, 3)))
     assert shown.nearest.shape == (9, 5)
     assert not np.any(shown.nearest == np.arange(9)[:, None])
-    assert plane(np.zeros((1, 3))).nearest.shape == (1, 0)
+    assert to_plane(np.zeros((1, 3))).nearest.shape == (1, 0)
 
 
 def test_the_map_is_turned_onto_the_reference():
     reference = np.random.default_rng(1).normal(size=(7, 2))
-    shown = plane(-3 * reference[:, ::-1] + 5, reference=reference)
+    shown = to_plane(-3 * reference[:, ::-1] + 5, reference=reference)
     np.testing.assert_allclose(shown.points, reference, atol=1e-9)
     np.testing.assert_array_equal(shown.reference, reference)
 
 
 def test_groups_by_size_then_alphabet():
-    assert plane(np.eye(4), groups=["b", 10, 9, "a"]).group_order == ["9", "10", "a", "b"]
+    assert to_plane(np.eye(4), groups=["b", 10, 9, "a"]).group_order == ["9", "10", "a", "b"]
 
 
 @pytest.mark.parametrize("what", ["names", "groups"])
 def test_wrong_lengths(what):
     with pytest.raises(ValueError, match=f"{what}: 2 for 3 points"):
-        plane(np.eye(3), **{what: ["a", "b"]})
+        to_plane(np.eye(3), **{what: ["a", "b"]})
 
 
 def test_labels_do_not_overlap_where_there_is_room():

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nearer.similarity.lmnn import LMNN, descent
+from nearer.similarity.lmnn import LMNN, solver
 from nearer.similarity.lmnn import impostors as impostors_module
 from nearer.similarity.lmnn.impostors import Search
 from nearer.similarity.lmnn.problem import LargeMargin
@@ -91,15 +91,15 @@ def test_no_impostor_is_missed_however_the_map_moves(rows, memory, monkeypatch):
     L = random.normal(size=(rows, 8)) * 0.5
     searches = 0
     for size in np.repeat([0.3, 0.01, 1e-3, 0.1], 8):
-        fresh = LargeMargin(X, y, kept.targets, kept.share)
+        fresh = LargeMargin(X, y, kept.targets, kept.push_share)
         value, gradient = kept.value_and_gradient(L)
         wanted, slope = fresh.value_and_gradient(L)
-        assert kept.active == fresh.active
+        assert kept.n_active == fresh.n_active
         assert value == pytest.approx(wanted, rel=1e-12)
         np.testing.assert_allclose(gradient, slope, rtol=1e-10, atol=1e-10 * np.abs(slope).max())
         searches += 1
         L = L * (1 + size * random.normal(size=L.shape))
-    assert kept.impostors.n_kept <= memory // 4
+    assert kept.impostors.n_listed <= memory // 4
     if memory == 200_000_000:
         assert kept.impostors.n_searches < searches  # small moves are told apart from large ones
 
@@ -161,7 +161,7 @@ def test_the_loss_of_a_fit_is_the_literal_objective_of_its_components(n_componen
     ("n_components", "noise_dims", "most"), [(None, 6, 300), (2, 6, 300), (2, 6, 7), (2, 2, 300)]
 )
 def test_neighbours_are_better_in_the_learned_space(n_components, noise_dims, most, monkeypatch):
-    monkeypatch.setattr(descent, "MOST_DIRECTIONS", most)
+    monkeypatch.setattr(solver, "MAX_DIRECTIONS", most)
     X, y = noisy_classes(1200, noise_dims)
     model = LMNN(n_components=n_components).fit(X[::2], y[::2])
     plain = KNeighborsClassifier(3).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
@@ -255,11 +255,12 @@ def test_a_fit_that_is_cut_short_says_so():
     ("options", "said"),
     [
         ({"n_neighbors": 0}, "n_neighbors must be a positive integer; got 0"),
-        ({"regularization": 1.0}, "regularization must be a number above 0 and below 1; got 1.0"),
+        ({"regularization": 1.0}, "regularization must be a number between 0 and 1; got 1.0"),
         ({"n_components": 9}, "n_components must be at most 8, the columns of X; got 9"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"tol": -1}, "tol must be"),
         ({"callback": 3}, "callback must be"),
+        ({"max_seconds": 0}, "max_seconds must be"),
     ],
 )
 def test_parameters_that_cannot_be(options, said):

@@ -59,7 +59,7 @@ def test_the_metric_goes_into_scikit_learn(fitted):
 def test_neighbors_and_comparisons_agree_with_distances(fitted):
     model, X, _ = fitted
     distances = model.distance(X, X)
-    numbers, found = model.neighbors(X[:20], X, 4)
+    found, numbers = model.neighbors(X[:20], X, 4)
     np.testing.assert_allclose(found, np.sort(distances[:20], axis=1)[:, :4], atol=1e-6)
     np.testing.assert_allclose(found, np.take_along_axis(distances[:20], numbers, axis=1), atol=1e-8)
     rows = np.array([[0, 1, 2], [5, 60, 7], [8, 9, 80]])
@@ -74,7 +74,7 @@ def test_equal_distances_are_ties():
     assert model.predict_comparisons(corners, [[0, 1, 2], [0, 2, 1]]).tolist() == [-1, -1]
     assert model.score_comparisons(corners, [[0, 1, 2], [0, 2, 1]]) == 0.0
     grid = np.random.default_rng(0).integers(0, 4, size=(60, 3)).astype(float)
-    numbers, found = Euclidean().fit(grid).neighbors(grid, grid, 7)
+    found, numbers = Euclidean().fit(grid).neighbors(grid, grid, 7)
     expected = np.argsort(cdist(grid, grid), axis=1, kind="stable")[:, :7]
     np.testing.assert_array_equal(numbers, expected)
     np.testing.assert_array_equal(found, np.take_along_axis(cdist(grid, grid), expected, axis=1))
@@ -87,7 +87,7 @@ def test_the_search_is_exact_where_products_cancel():
     for points in (clusters, outlier):
         distances = cdist(points, points)
         np.fill_diagonal(distances, np.inf)
-        numbers, found = Euclidean().fit(points).neighbors(None, points, 3)
+        found, numbers = Euclidean().fit(points).neighbors(None, points, 3)
         np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :3], rtol=1e-6)
         np.testing.assert_allclose(np.take_along_axis(distances, numbers, axis=1), found, rtol=1e-6)
 
@@ -172,7 +172,7 @@ def test_constant_columns_do_no_harm(model):
     found = clone(model).fit(wide, y)
     assert np.isfinite(found.components_).all()
     plain = clone(model).fit(X, y)
-    agree = (found.neighbors(None, wide, 5)[0] == plain.neighbors(None, X, 5)[0]).mean()
+    agree = (found.neighbors(None, wide, 5)[1] == plain.neighbors(None, X, 5)[1]).mean()
     assert agree > 0.95
 
 
@@ -207,7 +207,7 @@ def test_an_index_of_a_distance_finds_nearly_all():
     model = RCA().fit(X, np.arange(3000) % 30)
     index = model.index(X)
     assert index.recall_ > 0.9
-    numbers, distances = model.neighbors(X[:50], index, 5)
+    distances, numbers = model.neighbors(X[:50], index, 5)
     np.testing.assert_allclose(distances[:, 0], 0, atol=1e-6)
-    true = model.neighbors(X[:50], X, 5)[0]
+    true = model.neighbors(X[:50], X, 5)[1]
     assert np.mean([np.isin(t, f).mean() for t, f in zip(true, numbers, strict=True)]) > 0.9

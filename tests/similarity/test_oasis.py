@@ -7,8 +7,8 @@ from literal_similarity import problem, tables
 from scipy.sparse import csr_array
 
 from nearer import Comparisons
-from nearer.similarity import BilinearSimilarity
-from nearer.similarity.steps import oasis_steps
+from nearer.similarity import OASIS, BilinearSimilarity
+from nearer.similarity.oasis import oasis_steps
 from nearer.similarity.triplets import Triplets
 
 
@@ -38,25 +38,28 @@ def test_an_uncapped_step_meets_its_triplet_by_the_smallest_change(symmetric):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("kept", [{}, {"symmetric": True}, {"psd": True}])
-def test_a_stream_in_chunks_is_a_fit(kind, kept):
+@pytest.mark.parametrize("solver", ["oasis", OASIS(symmetric=True)])
+@pytest.mark.parametrize("psd", [False, True])
+def test_a_stream_in_chunks_is_a_fit(kind, solver, psd):
     X, rows = problem(20, n=500, sparse=kind == "sparse")
     X = tables(X)[kind]
     given = Comparisons(rows, weights=np.random.default_rng(0).random(500) + 0.1)
-    whole = BilinearSimilarity("oasis", max_epochs=1, **kept).fit(X, comparisons=given)
-    chunks = BilinearSimilarity("oasis", **kept)
+    whole = BilinearSimilarity(solver, max_iter=1, psd=psd).fit(X, comparisons=given)
+    chunks = BilinearSimilarity(solver, psd=psd)
     for start in (0, 1, 8, 200, 333):
         stop = {0: 1, 1: 8, 8: 200, 200: 333, 333: 500}[start]
         chunks.partial_fit(X, comparisons=given[start:stop])
     np.testing.assert_allclose(chunks.matrix_, whole.matrix_, atol=1e-10)
     assert chunks.n_steps_ == whole.n_steps_ == 500
+    assert chunks.history_[-1]["n_steps"] == whole.history_[-1]["n_steps"] == 500
+    assert chunks.stop_reason_ == whole.stop_reason_ == "max_iter"
 
 
 def test_called_again_it_draws_other_triplets():
     X = np.random.default_rng(0).normal(size=(30, 4))
     y = np.arange(30) % 3
     again = BilinearSimilarity("oasis", n_triplets=20, random_state=0).partial_fit(X, y).partial_fit(X, y)
-    same = BilinearSimilarity("oasis", n_triplets=20, random_state=0, max_epochs=2).fit(X, y)
+    same = BilinearSimilarity("oasis", n_triplets=20, random_state=0, max_iter=2).fit(X, y)
     assert again.n_steps_ == same.n_steps_ == 40
     assert not np.allclose(again.matrix_, same.matrix_)
 
@@ -64,13 +67,13 @@ def test_called_again_it_draws_other_triplets():
 def test_symmetry_asked_for_later_is_given():
     X, rows = problem(5, n=100)
     model = BilinearSimilarity("oasis").fit(X, comparisons=rows)
-    model.set_params(symmetric=True).partial_fit(X, comparisons=rows[:3])
+    model.set_params(solver=OASIS(symmetric=True)).partial_fit(X, comparisons=rows[:3])
     np.testing.assert_allclose(model.matrix_, model.matrix_.T, atol=1e-14)
 
 
 def test_psd_is_kept_and_is_a_projection():
     X, rows = problem(10, n=500)
-    model = BilinearSimilarity("oasis", psd=True, max_epochs=2).fit(X, comparisons=rows)
+    model = BilinearSimilarity("oasis", psd=True, max_iter=2).fit(X, comparisons=rows)
     assert np.linalg.eigvalsh(model.matrix_)[0] >= -1e-12
     points = model.transform(X)
     np.testing.assert_allclose(points @ points.T, model.similarity(X, X), atol=1e-10)

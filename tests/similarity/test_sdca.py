@@ -8,13 +8,24 @@ from hypothesis import strategies as st
 from literal_similarity import problem, tables
 from scipy.optimize import minimize
 
-from nearer.similarity.cone import constrained, projected
-from nearer.similarity.sdca import Watch, duality_gap, sdca
-from nearer.similarity.steps import Ascent
+from nearer.monitor import Monitor
+from nearer.psd import project_psd
+from nearer.similarity import SDCA
+from nearer.similarity.cone import ConstrainedDual
+from nearer.similarity.problem import Problem, duality_gap
+from nearer.similarity.sdca import Ascent
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 
 RIDGE = 0.05
+
+
+def sdca(triplets, ridge, output, monitor, random, start=None):
+    return SDCA(output).solve(Problem(triplets, ridge, random=random), start, monitor).solution
+
+
+def constrained(triplets, ridge, monitor):
+    return ConstrainedDual().solve(Problem(triplets, ridge, psd=True), None, monitor).solution
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -36,7 +47,9 @@ def test_steps_are_those_of_algorithm_1(kind, d, weighted):
     np.testing.assert_allclose(ascent.alpha, alphas[-1], atol=1e-12)
     # The average of the paper is of Mᵗ⁻¹ for t = T₀ + 1, …, T.
     np.testing.assert_allclose(ascent.average(), np.mean(alphas[130:-1], axis=0), atol=1e-12)
-    np.testing.assert_allclose(ascent.matrix_of(ascent.average()), np.mean(Ms[130:-1], axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        Problem(ascent.triplets, RIDGE).matrix(ascent.average()), np.mean(Ms[130:-1], axis=0), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -62,7 +75,7 @@ def test_the_gap_is_primal_minus_dual_and_never_negative(seed, ridge, d, weighte
     triplets = Triplets(X, rows, weights)
     ascent = Ascent(triplets, ridge)
     ascent.ascend(random.integers(len(rows), size=int(random.integers(1, 2000)), dtype=np.int32))
-    M = ascent.matrix_of(ascent.alpha)
+    M = Problem(triplets, ridge).matrix(ascent.alpha)
     gap = duality_gap(triplets.shares, ascent.alpha, triplets.scores(M))
     P = literal.primal(X, rows, M, ridge, triplets.shares)
     D = literal.dual(X, rows, ascent.alpha, ridge, triplets.shares)
@@ -73,9 +86,9 @@ def test_the_gap_is_primal_minus_dual_and_never_negative(seed, ridge, d, weighte
 
 def test_the_gap_falls_linearly():
     X, rows = problem(10, n=500, n_objects=60)
-    watch = Watch(60, 0.0)
-    sdca(Triplets(X, rows), 0.01, "last", watch, np.random.default_rng(0))
-    gaps = np.array([record["gap"] for record in watch.history[3:]])
+    monitor = Monitor(60, 0.0)
+    sdca(Triplets(X, rows), 0.01, "last", monitor, np.random.default_rng(0))
+    gaps = np.array([record["gap"] for record in monitor.history[3:]])
     gaps = gaps[gaps > 1e-20]
     epochs = np.arange(len(gaps))
     slope, intercept = np.polyfit(epochs, np.log(gaps), 1)
@@ -109,7 +122,9 @@ def test_theorem_1_counts_enough_steps(ridge):
             ascent.begin_average()
             ascent.ascend(picks[first:])
             alpha = ascent.average()
-            averaged.append(duality_gap(triplets.shares, alpha, triplets.scores(ascent.matrix_of(alpha))))
+            averaged.append(
+                duality_gap(triplets.shares, alpha, triplets.scores(Problem(triplets, ridge).matrix(alpha)))
+            )
         assert np.mean(averaged) <= wanted
 
 
@@ -124,12 +139,12 @@ def test_the_solution_is_that_of_a_generic_solver():
         return (short**2).mean() + RIDGE / 2 * (M**2).sum(), slope.ravel()
 
     best = minimize(objective, np.zeros(25), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-12})
-    watch = Watch(2000, 1e-14)
-    found = sdca(Triplets(X, rows), RIDGE, "last", watch, np.random.default_rng(0))
+    monitor = Monitor(2000, 1e-14)
+    found = sdca(Triplets(X, rows), RIDGE, "last", monitor, np.random.default_rng(0))
     np.testing.assert_allclose(found.matrix.ravel(), best.x, atol=1e-6)
     assert found.gap <= 1e-14
     # ‖M - M*‖² ≤ 2 gap / λ along the way.
-    early = sdca(Triplets(X, rows), RIDGE, "last", Watch(3, 0.0), np.random.default_rng(0))
+    early = sdca(Triplets(X, rows), RIDGE, "last", Monitor(3, 0.0), np.random.default_rng(0))
     assert np.square(early.matrix.ravel() - best.x).sum() <= 2 * early.gap / RIDGE
 
 
@@ -148,7 +163,7 @@ def test_three_outputs(epochs):
                 return made
 
         random = Recording(np.random.PCG64(7))
-        found = sdca(Triplets(X, rows), RIDGE, output, Watch(epochs, 0.0), random)
+        found = sdca(Triplets(X, rows), RIDGE, output, Monitor(epochs, 0.0), random)
         picks = np.concatenate([np.atleast_1d(call) for call in seen["calls"][1:]])
         return found, *literal.sdca(X, rows, RIDGE, picks), int(seen["calls"][0])
 
@@ -165,7 +180,7 @@ def test_three_outputs(epochs):
 def test_every_output_carries_its_own_gap():
     X, rows = problem(4, n=50)
     for output in ("last", "average", "random"):
-        found = sdca(Triplets(X, rows), RIDGE, output, Watch(4, 0.0), np.random.default_rng(0))
+        found = sdca(Triplets(X, rows), RIDGE, output, Monitor(4, 0.0), np.random.default_rng(0))
         gap = literal.primal(X, rows, found.matrix, RIDGE) - literal.dual(X, rows, found.alpha, RIDGE)
         assert found.gap == pytest.approx(gap, abs=1e-12)
 
@@ -173,12 +188,12 @@ def test_every_output_carries_its_own_gap():
 def test_from_dual_variables_of_another_ridge_it_goes_on():
     X, rows = problem(4, n=50)
     triplets = Triplets(X, rows)
-    first = sdca(triplets, 0.2, "last", Watch(50, 1e-8), np.random.default_rng(0))
-    watch, cold = Watch(50, 1e-8), Watch(50, 1e-8)
-    warm = sdca(triplets, 0.15, "last", watch, np.random.default_rng(0), first.alpha)
+    first = sdca(triplets, 0.2, "last", Monitor(50, 1e-8), np.random.default_rng(0))
+    monitor, cold = Monitor(50, 1e-8), Monitor(50, 1e-8)
+    warm = sdca(triplets, 0.15, "last", monitor, np.random.default_rng(0), first.alpha)
     other = sdca(triplets, 0.15, "last", cold, np.random.default_rng(0))
     np.testing.assert_allclose(warm.matrix, other.matrix, atol=1e-3)
-    assert watch.history[0]["gap"] < cold.history[0]["gap"]
+    assert monitor.history[0]["gap"] < cold.history[0]["gap"]
 
 
 def test_the_constrained_solution_is_that_of_projected_gradients():
@@ -188,12 +203,12 @@ def test_the_constrained_solution_is_that_of_projected_gradients():
     for _ in range(20_000):
         short = np.maximum(0, 1 - np.einsum("ni,ij,nj->n", x, M, z))
         M = literal.positive_part(M - 0.05 * (-2 * np.einsum("n,ni,nj->ij", short, x, z) / len(rows) + RIDGE * M))
-    watch = Watch(1000, 1e-13)
-    found = constrained(Triplets(X, rows), RIDGE, watch)
+    monitor = Monitor(1000, 1e-13)
+    found = constrained(Triplets(X, rows), RIDGE, monitor)
     assert found.gap <= 1e-12
     np.testing.assert_allclose(found.matrix, M, atol=1e-6)
     assert np.linalg.eigvalsh(found.matrix)[0] >= -1e-12
-    assert all(record["gap"] >= 0 for record in watch.history)
+    assert all(record["gap"] >= 0 for record in monitor.history)
     D = np.mean(found.alpha - found.alpha**2 / 4) - RIDGE / 2 * (found.matrix**2).sum()
     assert literal.primal(X, rows, found.matrix, RIDGE) - D == pytest.approx(found.gap, abs=1e-12)
 
@@ -209,8 +224,8 @@ def test_projecting_at_the_end_is_wrong(data_folder):
         loss = np.square(np.maximum(0, 1 - triplets.scores(M))).mean()
         return loss + ridge / 2 * (M**2).sum()
 
-    free = sdca(triplets, ridge, "last", Watch(100, 1e-4), np.random.default_rng(0))
-    kept = constrained(triplets, ridge, Watch(200, 1e-4))
-    assert objective(projected(free.matrix)) > 1.0  # worse than M = 0
+    free = sdca(triplets, ridge, "last", Monitor(100, 1e-4), np.random.default_rng(0))
+    kept = constrained(triplets, ridge, Monitor(200, 1e-4))
+    assert objective(project_psd(free.matrix)) > 1.0  # worse than M = 0
     assert objective(kept.matrix) < 0.7
     assert objective(free.matrix) < objective(kept.matrix)

@@ -1,7 +1,7 @@
-"""The command line: each command parses, calls the library and prints; one small file a command.
+"""The command line: each command parses, calls the library and prints; one file per command.
 
-Nothing but the parser is imported before a command runs, so that ``nearer --help`` answers at once. A new
-command is a new file with a function under :func:`nearer.cli.app.command`, and its name in the list below.
+Only the parser is imported before a command runs, so that ``nearer --help`` is quick. A new command is a new file
+with a function decorated by :func:`nearer.cli.app.command`, and its name in the list below.
 """
 
 import sys
@@ -11,7 +11,18 @@ from nearer.cli.app import app
 
 __all__ = ["main"]
 
-COMMANDS = ("demo", "fit", "stream", "score", "map", "neighbors", "check", "convert", "simulate", "cache")
+COMMANDS = (
+    "demo",
+    "fit",
+    "stream",
+    "score",
+    "map",
+    "neighbors",
+    "check",
+    "convert",
+    "simulate",
+    "cache",
+)
 
 for _name in COMMANDS:  # in the order of --help
     import_module(f"nearer.cli.{_name}")
@@ -20,7 +31,7 @@ for _name in COMMANDS:  # in the order of --help
 def main() -> None:
     """Run the command line; the entry point of ``nearer``."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show is shown with marks in it, and stops nothing.
+        # A character that the terminal cannot show is replaced, instead of ending the program.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     app(prog_name="nearer")

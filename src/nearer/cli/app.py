@@ -1,7 +1,7 @@
-"""The application that the commands register with, and what all of them share when things go wrong.
+"""What all commands share: the application that they register with, its errors, and how they print.
 
-A mistake in the input is not a crash: what the library raises about it becomes one line on the error
-stream and exit code 2. The traceback is there for those who ask with NEARER_DEBUG=1.
+What the library raises about its input becomes one line on the error stream and exit code 2. NEARER_DEBUG=1 shows
+the traceback instead. Facts are printed in two columns on the output, notes about the work on the error stream.
 """
 
 import functools
@@ -9,7 +9,10 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -17,87 +20,114 @@ import typer
 import nearer
 
 EXPECTED = (ValueError, OSError, ImportError)
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
+COLUMN, WIDTH = 16, 79  # characters of the first column of facts, and of a line
+Facts = list[tuple[str, str]]
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text, in a pipe as in a terminal
+    rich_markup_mode=None,  # plain text, in a pipe and in a terminal
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 
 
-def _version(given: bool) -> None:
-    if given:
+def _print_version(asked: bool) -> None:
+    if asked:
         print(f"nearer {nearer.__version__}")
         raise typer.Exit
 
 
 @app.callback(
-    epilog="Each command explains itself with examples: nearer fit --help. Start with nearer demo. "
+    epilog="The help of each command has examples: nearer fit --help. Start with nearer demo. "
     "Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 143 terminated. "
     "NEARER_DEBUG=1 shows the traceback of an error; NEARER_CACHE=folder moves the compiled loops."
 )
 def nearer_command(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Learn what is like what from answers to "is A nearer to B or to C?"."""
 
 
 def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command; its docstring and the examples are its manual.
+    """Return a decorator that registers a command; its docstring and the examples, command lines, are its help."""
 
-    Parameters
-    ----------
-    *examples : str
-        Command lines that work, shown as they are under the text.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        shown = "\n".join(f"  {example}" for example in examples)
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        lines = "\n".join(f"  {example}" for example in examples)
         # \b keeps click from joining the lines of a paragraph.
-        manual = f"{inspect.getdoc(function)}\n\n\b\nFor example:\n{shown}"
-        app.command(function.__name__.rstrip("_"), help=manual, no_args_is_help=_needs_input(function))(
-            _guarded(function)
-        )
+        help = f"{inspect.getdoc(function)}\n\n\b\nFor example:\n{lines}"
+        # A command that needs arguments shows its help if there are none.
+        parameters = inspect.signature(function).parameters.values()
+        needs_input = any(parameter.default is inspect.Parameter.empty for parameter in parameters)
+        register = app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)
+        register(_handle_errors(function))
         return function
 
-    return register
+    return decorate
 
 
-def _needs_input(function: Callable[..., None]) -> bool:
-    """Whether the command can do nothing without arguments, and so shows its help instead."""
-    return any(p.default is inspect.Parameter.empty for p in inspect.signature(function).parameters.values())
+ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
 
 
-def _guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn what the library raises about its input into a line for the reader and an exit code."""
+def output(help: str) -> Any:
+    """Return the option for the file that a command writes."""
+    return typer.Option("-o", "--output", help=help, show_default=False)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is on or off."""
+    return typer.Option(name, help=help)
+
+
+def numeric(help: str, default: str, min: float | None = None) -> Any:
+    """Return an option that is a number; its default is shown as text."""
+    return typer.Option(min=min, help=help, show_default=default)
+
+
+def number_or(value: str, words: Sequence[str], option: str) -> float | str:
+    """Return one of some words unchanged, and any other text as a number."""
+    if value in words:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"--{option} must be {', '.join(words)} or a number; got {value!r}") from None
+
+
+def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by their names on the command line."""
+    given = {name: value for name, value in arguments.items() if value is not None and value is not False}
+    return {name.replace("_", "-"): value for name, value in given.items() if value != []}
+
+
+def _handle_errors(function: Callable[..., None]) -> Callable[..., None]:
+    """Turn what the library raises about its input into a line on the error stream and an exit code."""
 
     @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> None:
+    def run(*args: Any, **kwargs: Any) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warn
                 function(*args, **kwargs)
-                sys.stdout.flush()  # here a full disk is still an error that can be told
+                sys.stdout.flush()  # here a full disk can still be reported
         except BrokenPipeError:
-            raise  # the reader of our output went away; the parser knows what to do
+            raise  # nobody reads our output any more: click handles it
         except KeyboardInterrupt:
             print("\nnearer: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except EXPECTED as error:
             if os.environ.get("NEARER_DEBUG", "0") not in ("", "0"):
                 raise
-            print(f"nearer: error: {_told(error)}", file=sys.stderr)
+            print(f"nearer: error: {_message(error)}", file=sys.stderr)
             raise typer.Exit(2) from None
 
-    return guarded
+    return run
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
@@ -105,3 +135,48 @@ def _told(error: Exception) -> str:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"nearer: warning: {message}", file=sys.stderr)
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Print a word and a text per fact, wrapped to fit 80 columns."""
+    for word, text in facts:
+        lines = wrap(text, WIDTH - COLUMN, break_long_words=False, break_on_hyphens=False) or [""]
+        print(f"{word:<{COLUMN}}" + f"\n{'':{COLUMN}}".join(lines), flush=True)
+
+
+def print_note(text: str) -> None:
+    """Print a note about the work on the error stream, apart from the results."""
+    print(f"nearer: {text}", file=sys.stderr, flush=True)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Format a share, such as 0.9462 as "94.6 %"."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def count(n: int, thing: str) -> str:
+    """Format a number of things, such as "1 answer" and "8,000 answers"."""
+    return f"{n:,} {thing}" + "s" * (n != 1)
+
+
+def some(things: Iterable[object], most: int = 5) -> str:
+    """Format the first few of many things, such as "a, b, c, d, e, …"."""
+    listed = [str(thing) for thing in things]
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+def join_or(words: Iterable[str]) -> str:
+    """Format alternatives, such as "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Make the error of a failed write name the user's file, not the temporary one beside it."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise OSError(f"cannot write {path}: {error.strerror}") from error

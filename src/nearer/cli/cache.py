@@ -1,23 +1,18 @@
-"""``nearer cache``: where the compiled loops lie."""
+"""``nearer cache``: where the compiled loops are stored."""
 
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command
-from nearer.cli.console import count, facts, size
+from nearer.cli.app import command, count, flag, print_facts
 
 
 @command("nearer cache", "nearer cache --clear")
 def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Remove them; they are compiled again when needed.")
-    ] = False,
+    clear: Annotated[bool, flag("--clear", "Remove them; they are compiled again when needed.")] = False,
 ) -> None:
-    """Show where compiled loops are kept, and how large they are.
+    """Show where compiled loops are stored, and how large they are.
 
-    The inner loops are compiled for this machine when they are first used, which takes a few seconds, and
-    kept. The environment variable NEARER_CACHE moves the folder. Removing it is always safe.
+    The inner loops are compiled for this machine on first use, which takes a few seconds, and stored. The
+    environment variable NEARER_CACHE moves the folder. Removing it is always safe.
     """
     from nearer.jit import cache_folder, cache_size, clear_cache
 
@@ -27,6 +22,12 @@ def cache(
         left, _ = cache_size()
         if left:
             raise OSError(f"cannot clear {cache_folder()}: {count(left, 'loop')} could not be removed")
-        print(f"removed {count(loops, 'loop')} ({size(n_bytes)}) from {cache_folder()}")
+        print(f"removed {count(loops, 'loop')} ({_size(n_bytes)}) from {cache_folder()}")
     else:
-        facts([("folder", str(cache_folder())), ("loops", f"{loops:,}"), ("size", size(n_bytes))])
+        print_facts([("folder", str(cache_folder())), ("loops", f"{loops:,}"), ("size", _size(n_bytes))])
+
+
+def _size(n_bytes: int) -> str:
+    if n_bytes < 1000:
+        return count(n_bytes, "byte")
+    return f"{n_bytes / 1000:.0f} kB" if n_bytes < 1_000_000 else f"{n_bytes / 1e6:.1f} MB"

@@ -3,38 +3,26 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command
-from nearer.cli.console import facts
+from nearer.cli.app import ANSWERS, command, print_facts
 
 
 @command("nearer check answers.csv")
-def check(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A file of answers.")],
-) -> None:
+def check(answers: Annotated[Path, ANSWERS]) -> None:
     """Report on a file of answers.
 
-    Prints how many objects, rows and answers there are; repeats; contradictions (a question answered both
-    ways, of which any map satisfies one at most); objects never asked about; groups of objects that no
-    comparison links, whose distance from each other is arbitrary; how far people agree, where there is a
-    subject column; and rows that say nothing, with the first of them explained.
+    Prints the number of objects, rows and answers; repeats; contradictions (a question answered both ways, of
+    which a map can satisfy only one); objects never asked about; groups of objects that no comparison links,
+    whose distance from each other is arbitrary; how far people agree, if there is a subject column; and
+    impossible rows, with an explanation of the first one.
 
     Bad rows are part of the report, not an error. Exit code 2 means that the file could not be read at all.
     """
     from nearer import read
 
-    given = read(answers, bad_rows="drop")
-    print(given.report())
-    if given.n_dropped:
-        facts([("first bad row", _first_bad_row(answers))])
-
-
-def _first_bad_row(path: Path) -> str:
-    from nearer import read
-
-    try:
-        read(path)
-    except ValueError as error:
-        return str(error).partition("\n")[0]
-    return "not found on a second reading"
+    comparisons = read(answers, bad_rows="drop")
+    print(comparisons.report())
+    if comparisons.n_dropped:
+        try:
+            read(answers)
+        except ValueError as error:
+            print_facts([("first bad row", str(error).partition("\n")[0])])

@@ -1,12 +1,11 @@
-"""``nearer convert``: answers from one kind of file into another."""
+"""``nearer convert``: answers from one file format into another."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, flag, writing
 from nearer.files import check_writable
 
 
@@ -17,22 +16,20 @@ def convert(
         Path,
         typer.Argument(metavar="TO", help="The file to write: .csv, .tsv, .jsonl, .npy, .npz or .parquet."),
     ],
-    drop_bad_rows: Annotated[
-        bool, typer.Option("--drop-bad-rows", help="Leave out rows that say nothing, instead of stopping.")
-    ] = False,
+    drop_bad_rows: Annotated[bool, flag("--drop-bad-rows", "Drop impossible rows instead of stopping.")] = False,
 ) -> None:
     """Rewrite answers in another format.
 
-    The ends of the names tell the formats. Odd-one-out answers and rankings become the comparisons that they
-    stand for, with a column that keeps the rows of one answer together. .jsonl, .npz and .parquet keep
-    everything; .csv and .tsv keep text, without objects that were never asked about; .npy keeps numbers of
-    objects alone.
+    The suffixes of the names select the formats. Odd-one-out answers and rankings become the comparisons that
+    they stand for, with a column that keeps the rows of one answer together. .jsonl, .npz and .parquet keep
+    everything; .csv and .tsv keep text, without objects that were never asked about; .npy keeps only the numbers
+    of objects.
     """
     from nearer import read, write
 
     check_writable(target, [source])
-    given = read(source, bad_rows="drop" if drop_bad_rows else "raise")
+    answers = read(source, bad_rows="drop" if drop_bad_rows else "raise")
     with writing(target):
-        write(given, target)
-    dropped = f"; {count(given.n_dropped, 'bad row')} left out" if given.n_dropped else ""
-    print(f"wrote {target}: {count(len(given), 'row')} about {count(given.n_objects, 'object')}{dropped}")
+        write(answers, target)
+    dropped = f"; {count(answers.n_dropped, 'bad row')} left out" if answers.n_dropped else ""
+    print(f"wrote {target}: {count(len(answers), 'row')} about {count(answers.n_objects, 'object')}{dropped}")

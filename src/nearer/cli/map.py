@@ -1,4 +1,4 @@
-"""``nearer map``: a model as a picture or as a page to look around in."""
+"""``nearer map``: a model as a picture or as an interactive page."""
 
 import csv
 from pathlib import Path
@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
-from nearer.cli.models import check_objects, n_objects, names_of, object_called, points_of
+from nearer.cli.app import command, count, output, writing
+from nearer.cli.models import MODEL, check_objects, find_object, points_of
 from nearer.files import check_writable
 
 
@@ -17,13 +16,10 @@ from nearer.files import check_writable
     'nearer map europe.nearer -o europe.png --title "Europe" --groups regions.csv',
 )
 def map_(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="The map to write: .html, .png, .svg or .pdf.", show_default=False),
-    ],
+    model: Annotated[Path, MODEL],
+    out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
     title: Annotated[
-        str | None, typer.Option(help="Stands above the map; by default the model's file name.")
+        str | None, typer.Option(help="Title above the map; by default the model's file name.")
     ] = None,
     groups: Annotated[
         Path | None,
@@ -32,12 +28,12 @@ def map_(
 ) -> None:
     """Draw the map that a model has learned.
 
-    The suffix of the output picks the kind: .html is a page of its own that opens in any browser, also
-    offline, to pan, zoom, hover and find a name in; .png, .svg and .pdf are pictures and need matplotlib
+    The suffix of the output selects the format: .html is one self-contained page for any browser, also offline,
+    to pan, zoom, hover and search for a name in; .png, .svg and .pdf are pictures and need matplotlib
     (pip install "nearer[maps]"). Of more than two dimensions, such as those of a kernel, the two widest are
     shown, and the map says so.
 
-    The axes mean nothing by themselves: answers fix a map only up to turning, mirroring and scale.
+    The axes have no meaning: answers determine a map only up to rotation, reflection and scale.
     """
     from nearer import load_model
     from nearer.maps import write_map
@@ -45,27 +41,27 @@ def map_(
     check_writable(out, [model] if groups is None else [model, groups])
     learned = load_model(model)
     check_objects(learned, model)
-    colours = None if groups is None else _groups(groups, learned)
-    heading = model.stem if title is None else title
+    points = points_of(learned)
+    names = [str(number) for number in range(len(points))] if learned.names_ is None else list(learned.names_)
+    colours = None if groups is None else _read_groups(groups, learned.names_, len(points))
     with writing(out):
-        write_map(points_of(learned), out, names_of(learned), groups=colours, title=heading)
-    print(f"wrote {out}, a map of {count(n_objects(learned), 'object')}")
+        write_map(points, out, names, groups=colours, title=model.stem if title is None else title)
+    print(f"wrote {out}, a map of {count(len(points), 'object')}")
 
 
-def _groups(path: Path, model: object) -> list[str]:
-    """One group an object, "other" for those that the table leaves out."""
-    names = names_of(model)
-    found = ["other"] * len(names)
+def _read_groups(path: Path, names: tuple[str, ...] | None, n: int) -> list[str]:
+    """Return one group per object, "other" for those that the table leaves out."""
+    groups = ["other"] * n
     with path.open(encoding="utf-8-sig", newline="") as file:
         table = csv.DictReader(file, skipinitialspace=True)
         if not {"name", "group"} <= set(table.fieldnames or ()):
-            given = ",".join(table.fieldnames or ()) or "nothing"
-            raise ValueError(f"{path}: wanted a header with the columns name and group; got {given}")
+            header = ",".join(table.fieldnames or ()) or "nothing"
+            raise ValueError(f"{path}: wanted a header with the columns name and group; got {header}")
         for row in table:
             if row["name"] is None or row["group"] is None:
                 raise ValueError(f"{path}, line {table.line_num} has too few cells")
             try:
-                found[object_called(model, row["name"].strip())] = row["group"].strip()
+                groups[find_object(row["name"].strip(), names, n, "the model")] = row["group"].strip()
             except ValueError as error:
                 raise ValueError(f"{path}, line {table.line_num}: {error}") from None
-    return found
+    return groups

@@ -1,100 +1,249 @@
-"""What the commands that take a model file share, whatever the model: its objects and their points."""
+"""Models: which options make them in ``nearer fit --model``, and what other commands ask of a model file.
 
-from collections.abc import Sequence
+The models are the estimators of `nearer.registry` that have a command. An option is a parameter of the estimator:
+it applies to every model that has the parameter and is refused for the others, since an option without effect
+would mislead. Which values are possible is for the estimator to say.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from nearer.cli.app import Facts, count, join_or, print_note, some, writing
+from nearer.registry import FEATURES as OF_FEATURES
+from nearer.registry import REGISTRY, commands, load
+
 if TYPE_CHECKING:
     import numpy as np
 
-ALL_BUT_FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is none
+    from nearer.formats import FeatureTable
+
+PARAMETERS = {
+    "dims": "n_components",
+    "rank": "rank",
+    "loss": "loss",
+    "solver": "solver",
+    "regularization": "regularization",
+    "epochs": "max_iter",
+    "steps": "n_steps",
+    "learning-rate": "learning_rate",
+    "triplets": "n_triplets",
+    "psd": "psd",
+    "early-stopping": "early_stopping",
+    "jobs": "n_jobs",
+}
+SEARCHED = ("regularization", "learning_rate")  # parameters that "auto" searches for
+N_TERMS = {"bilinear": 2_000}  # its matrix has a row and a column per term; others: as many as TextFeatures has
+WITHOUT_LOOPS = ("kernel", "rca")  # their fits compile nothing
+FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is not shown
+
+MODEL: Any = typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")
+FEATURES: Any = typer.Option(
+    "--features", help="For a model of features: the table of the objects' features.", show_default=False
+)
+NAMES: Any = typer.Option(
+    "--names", metavar="COLUMN", help="The column of --features that holds names.", show_default="name"
+)
 
 
-def last_step(loaded: Any) -> tuple[Any, Any]:
-    """Return the steps of a pipeline before its last, None where there are none, and the model at its end."""
-    steps = getattr(loaded, "steps", None)
+def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
+    """Return the unfitted estimator, or pipeline for texts; ValueError for options that do not belong together."""
+    if name not in commands():
+        raise ValueError(f"unknown model {name!r}; the known ones are {', '.join(commands())}")
+    from nearer.parameters import check_parameters
+
+    _check_options(name, options)
+    kind = load(commands()[name])
+    known = kind().get_params(deep=False)
+    parameters = {PARAMETERS[option]: options[option] for option in options if option in PARAMETERS}
+    if "random_state" in known:
+        parameters["random_state"] = seed
+    model = kind(**parameters)
+    check_parameters(model)  # before a large file is read
+    if "text" not in options:
+        return model
+    from sklearn.pipeline import Pipeline
+
+    from nearer.features import TextFeatures
+
+    n_terms = options.get("terms") or N_TERMS.get(name)
+    return Pipeline([("terms", TextFeatures(n_terms) if n_terms else TextFeatures()), ("model", model)])
+
+
+def options_of(name: str) -> set[str]:
+    """Return the options that apply to a model: parameters of the estimator, and what it learns from."""
+    model = load(commands()[name])()
+    known = model.get_params(deep=False)
+    options = {option for option in PARAMETERS if PARAMETERS[option] in known}
+    if REGISTRY[commands()[name]].section == OF_FEATURES:
+        options |= {"labels", "names", "ignore"}
+        options |= {"comparisons"} & set(inspect.signature(model.fit).parameters)
+        if model.__sklearn_tags__().input_tags.sparse:
+            options |= {"text", "terms"}
+    return options
+
+
+def fit_copy(model: Any, fit: Callable[[Any], object], quiet: bool) -> tuple[Any, bool]:
+    """Fit a copy of a model by ``fit(copy)``; return it, and whether Ctrl-C ended the fit.
+
+    The progress bars are for a terminal.
+    """
+    copy = deepcopy(model)
+    estimator = last_step(copy)[1]
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=not quiet and sys.stderr.isatty())
+    fit(copy)
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=False)
+    return copy, getattr(estimator, "stop_reason_", "") == "interrupted"
+
+
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    applicable = options_of(name)
+    for option in options:
+        if option not in applicable:
+            models = join_or(other for other in commands() if option in options_of(other))
+            raise ValueError(f"--{option} is for --model {models}: --model {name} has no such option")
+    if "terms" in options and "text" not in options:
+        raise ValueError("--terms is for texts: name their column with --text COLUMN")
+    if "ignore" in options and "text" in options:
+        raise ValueError("--ignore is for tables of numbers: with --text all other columns are ignored")
+    targets = [option for option in ("labels", "comparisons") if option in applicable]
+    given = [option for option in targets if option in options]
+    if targets and len(given) != 1:
+        what = join_or(f"--{option}" for option in targets)
+        problem = "both are" if given else "that is not" if len(targets) == 1 else "neither is"
+        raise ValueError(f"--model {name} learns from features with {what}, and {problem} given")
+
+
+def last_step(model: Any) -> tuple[Any, Any]:
+    """Return the steps of a pipeline before the last (None if there are none), and the estimator at its end."""
+    steps = getattr(model, "steps", None)
     if steps is None:
-        return None, loaded
-    return loaded[:-1] if len(steps) > 1 else None, steps[-1][1]
+        return None, model
+    return model[:-1] if len(steps) > 1 else None, steps[-1][1]
 
 
-def check_features(model: Any, path: Path, features: Path | None, names: str | None = None) -> None:
-    """Hold a command to --features for a model that compares features, to none for one that has its objects."""
+def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
+    """Set the parameters of a model that are "auto" to what a trial fit chose; return which.
+
+    The ridge of a map or kernel is worth a number of answers, so it is multiplied by the share of the answers that
+    the trial fit had (`nearer.folds` scales it likewise).
+    """
+    estimator, tried = last_step(model)[1], last_step(trial)[1]
+    factors = {"regularization": ridge_share}
+    chosen = {
+        parameter: getattr(tried, f"{parameter}_") * factors.get(parameter, 1.0)
+        for parameter in SEARCHED
+        if getattr(estimator, parameter, None) == "auto" and getattr(tried, f"{parameter}_", None) is not None
+    }
+    estimator.set_params(**chosen)
+    return list(chosen)
+
+
+def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
+    """Return facts about a fitted model: terms, settings, steps, and how far it is from the optimum at most."""
+    before, estimator = last_step(model)
+    facts = [] if before is None else _describe_terms(before, table)
+    for parameter in SEARCHED:
+        value = getattr(estimator, f"{parameter}_", None)
+        if value is not None:
+            how = ", chosen by auto" if getattr(estimator, parameter) == "auto" else ""
+            how = ", chosen on the held-out fit" if parameter in chosen else how
+            facts.append((parameter.replace("_", " "), f"{value:.3g}{how}"))
+    if hasattr(estimator, "n_steps_"):
+        facts.append(("steps", f"{estimator.n_steps_:,}"))
+    end = "converged" if getattr(estimator, "converged_", False) else "not converged"
+    if getattr(estimator, "gap_", None) is not None:
+        objective = f" {estimator.objective_:.5f}," if hasattr(estimator, "objective_") else ""
+        facts.append(("optimum", f"objective{objective} at most {estimator.gap_:.1e} above the best; {end}"))
+    elif hasattr(estimator, "kernel_"):
+        facts.append(("optimum", f"not proved, as for ckl or a regularization of 0; {end}"))
+    return facts
+
+
+def _describe_terms(terms: Any, table: Any) -> Facts:
+    X, words = terms.transform(table), terms[0].terms_
+    how = "in most texts" if terms[0].scores_ is None else "most telling"
+    facts = [("terms", f"{len(words):,}; {how}: {some(words)}")]
+    empty = X.shape[0] - len(set(X.nonzero()[0].tolist()))
+    return [*facts, ("without terms", count(empty, "text"))] if empty else facts
+
+
+def load_with_table(path: Path, features: Path | None, names: str | None) -> tuple[Any, "FeatureTable | None"]:
+    """Load a model; with the table of features that it compares objects by, if it does."""
+    from nearer import load_model
+    from nearer.formats.matching import read_table_for
+
+    loaded = load_model(path)
+    before, model = last_step(loaded)
     if not hasattr(model, "score_comparisons"):
         check_objects(model, path)
         for option, value in (("features", features), ("names", names)):
             if value is not None:
                 raise ValueError(f"--{option} is for models of features: {path} has objects of its own")
-    elif features is None:
+        return model, None
+    if features is None:
         raise ValueError(
             f"{path} compares objects by their features and has none of its own: it needs a table of the objects' "
             "features, with --features FILE"
         )
+    table = read_table_for(loaded, features, names)
+    if table.others:
+        print_note(f"left out of {features}, as the model was fitted without: {some(table.others)}")
+    return model, table if before is None else replace(table, X=before.transform(table), columns=None)
 
 
 def check_objects(model: Any, path: Path) -> None:
-    """Raise a ValueError for a model without objects of its own."""
+    """Raise a ValueError for a model that has no objects of its own."""
     if not (hasattr(model, "embedding_") or hasattr(model, "kernel_")):
-        raise ValueError(
-            f"{path} is a {type(model).__name__}: such a model has no objects of its own to compare or map"
-        )
-
-
-def n_objects(model: Any) -> int:
-    """How many objects a model knows."""
-    return len(model.embedding_ if hasattr(model, "embedding_") else model.kernel_)
+        kind = type(model).__name__
+        raise ValueError(f"{path} is a {kind}: such a model has no objects of its own to compare or map")
 
 
 def points_of(model: Any) -> "np.ndarray":
-    """The objects as points: those of a map, or a kernel's in all its dimensions, the widest first.
-
-    A map of them shows the first two, ``model.embedding(2)``, and says how much of the kernel that is.
-    """
+    """Return the points of a map, or of a kernel in all its dimensions, the widest first."""
     import numpy as np
 
     if hasattr(model, "embedding_"):
         return np.asarray(model.embedding_)
-    points = np.asarray(model.embedding(n_objects(model)))
-    width = np.linalg.norm(points, axis=0)
-    n_wide = int((width > ALL_BUT_FLAT * width[0]).sum())
-    return points[:, : max(2, n_wide)]
+    points = np.asarray(model.embed(len(model.kernel_)))
+    widths = np.linalg.norm(points, axis=0)
+    return points[:, : max(2, int((widths > FLAT * widths[0]).sum()))]
 
 
-def names_of(model: Any) -> list[str]:
-    """One name an object; its number where the model knows no names."""
-    return list(model.names_) if model.names_ is not None else [str(i) for i in range(n_objects(model))]
+def n_objects(model: Any) -> int:
+    """Return how many objects a model knows."""
+    return len(model.embedding_ if hasattr(model, "embedding_") else model.kernel_)
 
 
-def object_called(model: Any, text: str) -> int:
-    """The number of the object that a person means; ValueError with the names that come close."""
-    return number_called(text, names_of(model), model.names_ is not None, "the model")
+def save(model: Any, path: Path) -> None:
+    """Write a model file."""
+    from nearer.models import save_model
+
+    with writing(path):
+        save_model(model, path)
 
 
-def number_called(text: str, names: Sequence[str], named: bool, whose: str) -> int:
-    """The number of the name that a person means; ValueError with the names that come close.
-
-    Parameters
-    ----------
-    text : str
-        A name, or a number from 0.
-    names : sequence of str
-        Of all objects.
-    named : bool
-        Whether these are names, and not numbers in their place.
-    whose : str
-        Who has these objects, for the error.
-    """
-    if text in names:
+def find_object(text: str, names: Sequence[str] | None, n: int, owner: str) -> int:
+    """Return the number of the object that a person means by a name or number; `owner` is what has the objects."""
+    if names is not None and text in names:
         return names.index(text)
-    if text.isdecimal() and int(text) < len(names):
+    if text.isdecimal() and int(text) < n:
         return int(text)
-    plain = {name.casefold(): name for name in names}
-    close = [plain[match] for match in get_close_matches(text.casefold(), plain, n=3, cutoff=0.65)]
-    if not named:
-        hint = f"its {len(names)} objects are numbered 0 to {len(names) - 1}"
-    elif close:
-        hint = f"did you mean {' or '.join(close)}?"
+    by_case = {name.casefold(): name for name in names or ()}
+    similar = [by_case[match] for match in get_close_matches(text.casefold(), by_case, n=3, cutoff=0.65)]
+    if names is None:
+        hint = f"its {n} objects are numbered 0 to {n - 1}"
+    elif similar:
+        hint = f"did you mean {' or '.join(similar)}?"
     else:
-        hint = f"it has {len(names)}, such as {', '.join(names[:3])}"
-    raise ValueError(f"{whose} has no object called {text!r}; {hint}")
+        hint = f"it has {n}, such as {', '.join(names[:3])}"
+    raise ValueError(f"{owner} has no object called {text!r}; {hint}")

@@ -1,12 +1,11 @@
-"""``nearer simulate``: answers from known points, to rehearse a survey or try the other commands."""
+"""``nearer simulate``: answers from known points, to plan a survey or try the other commands."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, output, writing
 from nearer.files import check_writable
 
 
@@ -16,23 +15,18 @@ from nearer.files import check_writable
     "nearer simulate --europe -o europe.csv",
 )
 def simulate(
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="The file of answers to write.", show_default=False),
-    ],
+    out: Annotated[Path, output("The file of answers to write.")],
     objects: Annotated[int | None, typer.Option(min=3, help="How many objects.", show_default="60")] = None,
     answers: Annotated[int, typer.Option(min=1, help="How many answers.")] = 8000,
-    dims: Annotated[
-        int | None, typer.Option(min=1, help="Dimensions that the objects lie in.", show_default="2")
-    ] = None,
-    errors: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the answers that are wrong.")] = 0.05,
+    dims: Annotated[int | None, typer.Option(min=1, help="Dimensions of the objects.", show_default="2")] = None,
+    errors: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of wrong answers.")] = 0.05,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answers.")] = 0,
     europe: Annotated[bool, typer.Option("--europe", help="Ask about the cities of Europe instead.")] = False,
 ) -> None:
     """Simulate answers to random questions about points.
 
-    Some of the answers are wrong. The points are drawn from a normal distribution and then forgotten: the
-    file holds the answers alone.
+    Some of the answers are wrong. The points are drawn from a normal distribution and not saved: the file holds
+    only the answers.
     """
     import numpy as np
 
@@ -50,9 +44,9 @@ def simulate(
         points, names = cities().points, cities().names.tolist()
     else:
         points = random.normal(size=(60 if objects is None else objects, 2 if dims is None else dims))
-    said = comparisons_from_points(points, answers, random_state=random).flip(errors, random)
+    made = comparisons_from_points(points, answers, random_state=random).flip(errors, random)
     with writing(out):
-        write(Comparisons(said, names=names) if names else said, out)
+        write(Comparisons(made, names=names) if names else made, out)
     wrong = round(errors * answers)
     about = f"{count(answers, 'answer')} about {count(len(points), 'object')}"
     print(f"wrote {out}: {about}, {wrong:,} of them wrong")

@@ -1,65 +1,52 @@
-"""One answer after the other into an OnlineKernel, each predicted before it is learned.
+"""Prequential learning: each answer of a stream is predicted by an OnlineKernel before the kernel learns it.
 
-That makes the accuracy honest without holding anything back: when an answer is predicted, the kernel has not seen
-it. An answer of several rows (an odd one out, a ranking) is predicted as a whole before any of them is learned.
+The accuracy needs no held-out answers, since the kernel has not seen an answer when it predicts it. An answer of
+several rows (an odd one out, a ranking) is predicted as a whole before any of them is learned.
 """
 
+import signal
+import sys
 from collections import deque
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from nearer import Comparisons, OnlineKernel
 
-RECENT = 500  # answers that the current accuracy looks back on
-STEPS = ("passive-aggressive", "1/t", "1/sqrt(t)")
+RECENT = 500  # answers that the recent accuracy is computed from
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Learning:
-    """A kernel and its stream of answers.
+class AnswerStream:
+    """A kernel, new or trained before, and its stream of answers.
 
-    Parameters
-    ----------
-    model : OnlineKernel
-        New, or one that has learned already.
-
-    Attributes
-    ----------
-    n_answers, n_objects : int
-        Answers so far, not counting those of earlier streams, and objects of the kernel.
-    recent : deque
-        Of each of the last answers, the weight of the rows that were predicted and of all its rows.
+    `recent` has, for each of the last answers, the weight of the rows that were predicted right and of all its
+    rows.
     """
 
     def __init__(self, model: "OnlineKernel") -> None:
         self.model = model
         self.n_answers = 0
+        self.n_objects = len(model.kernel_) if hasattr(model, "n_samples_seen_") else 0
         self.recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._all = (0.0, 0.0)
         self._about: dict[str, Any] = {}
         self._begun = False
-        self._answer: Any = None  # the id of the last one
-        self._look()
-
-    def _look(self) -> None:
-        """See what the kernel knows."""
-        self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_seen_") else 0
-        self._known = set(self._names or ())
+        self._last_id: Any = None
 
     @property
     def _names(self) -> tuple[str, ...] | None:
         return getattr(self.model, "names_", None)
 
-    def take(self, value: Any) -> bool:
-        """Predict and learn what a line says; whether it was an answer of its own.
+    def learn(self, value: Any) -> bool:
+        """Predict and learn the value of a line; return whether it is an answer of its own.
 
-        The first line may tell of the objects instead. A line that goes on with the answer of the line before, by
-        its id, is learned but not counted: the kernel has seen part of that answer.
+        The first line may describe the objects instead. A line with the answer id of the line before continues
+        that answer: it is learned but not counted, since the kernel has seen part of the answer.
         """
         from nearer.comparisons.rows import BadRowError
-        from nearer.formats.jsonl import about_objects, answer, is_about
+        from nearer.formats.jsonl import about_objects, is_about, parse_answer
 
         first, self._begun = not self._begun, True
         if first and is_about(value):
@@ -69,61 +56,58 @@ class Learning:
                 raise BadRowError(0, str(error)) from None
             return False
         limits = [n for n in (self._about.get("n_objects"), self.model.n_objects) if n is not None]
-        given, its_id = answer(
-            value, self._about.get("names"), min(limits, default=None), named=self._names is not None
-        )
-        predicted = self._predicted(given)
-        self._learn(given)
-        goes_on = its_id is not None and its_id == self._answer
-        self._answer = its_id
-        if not goes_on:
+        n_objects, named = min(limits, default=None), self._names is not None
+        comparisons, answer_id = parse_answer(value, self._about.get("names"), n_objects, named)
+        predicted = self._predict(comparisons)
+        self._partial_fit(comparisons)
+        continues = answer_id is not None and answer_id == self._last_id
+        self._last_id = answer_id
+        if not continues:
             self.n_answers += 1
             self.recent.append(predicted)
             self._all = self._all[0] + predicted[0], self._all[1] + predicted[1]
-        return not goes_on
+        return not continues
 
-    def _predicted(self, given: "Comparisons") -> tuple[float, float]:
-        """Return the weight of the rows that the kernel predicts, and of all; it predicts none about strangers."""
+    def _predict(self, comparisons: "Comparisons") -> tuple[float, float]:
+        """Return the weight of the rows that the kernel predicts right, and of all; unknown objects are wrong."""
         import numpy as np
 
-        weights = np.ones(len(given)) if given.weights is None else given.weights
-        right = self._about_known(given)
+        weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+        if comparisons.names is None:
+            right = (comparisons.rows < self.n_objects).all(axis=1)
+        else:
+            known = set(self._names or ())
+            right = np.array([name in known for name in comparisons.names])[comparisons.rows].all(axis=1)
         if right.any():
-            right &= self.model.predict(given) == 1
+            right &= self.model.predict(comparisons) == 1
         return float(weights[right].sum()), float(weights.sum())
 
-    def _about_known(self, given: "Comparisons") -> "np.ndarray":
-        import numpy as np
-
-        if given.names is None:
-            return np.asarray((given.rows < self.n_objects).all(axis=1))
-        known = np.array([name in self._known for name in given.names])
-        return np.asarray(known[given.rows].all(axis=1))
-
-    def _learn(self, given: "Comparisons") -> None:
+    def _partial_fit(self, comparisons: "Comparisons") -> None:
         from nearer.comparisons.rows import BadRowError
 
-        most, new = self.model.n_objects, [name for name in given.names or () if name not in self._known]
-        if most is not None and len(self._known) + len(new) > most:
-            raise BadRowError(
-                0, f"names {new[-1]!r}, but there are only {most} objects, and they have other names"
-            )
+        known = set(self._names or ())
+        most, new = self.model.n_objects, [name for name in comparisons.names or () if name not in known]
+        if most is not None and len(known) + len(new) > most:
+            raise BadRowError(0, f"names {new[-1]!r}, but there are only {most} objects, with other names")
         try:
-            self.model.partial_fit(given)
+            self.model.partial_fit(comparisons)
         except MemoryError:
-            raise BadRowError(0, f"makes {given.n_objects:,} objects, too many for the memory") from None
-        except ValueError:
-            self._look()  # objects may have been added before it failed
+            raise BadRowError(0, f"makes {comparisons.n_objects:,} objects, too many for the memory") from None
+        except ValueError:  # objects may have been added before it failed
+            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
             raise
-        self._known.update(new)
-        self.n_objects = len(self._known) or self.model.n_objects or max(self.n_objects, given.n_objects)
+        # Not len(kernel_): that would copy the kernel for every answer.
+        names = self._names
+        self.n_objects = len(names) if names else most or max(self.n_objects, comparisons.n_objects)
 
+    @property
     def accuracy(self) -> float:
-        """Return the share of all rows, by weight, that were predicted before they were learned."""
+        """The share of all rows, by weight, that were predicted right before they were learned."""
         return _share(*self._all)
 
+    @property
     def recent_accuracy(self) -> float:
-        """Return the same of the last answers."""
+        """The same for the last answers."""
         right, weights = zip(*self.recent, strict=True)
         return _share(sum(right), sum(weights))
 
@@ -132,43 +116,49 @@ def _share(right: float, weight: float) -> float:
     return right / weight if weight else 0.0
 
 
-def new_kernel(path: Path, given: dict[str, Any]) -> "OnlineKernel":
-    """Make the kernel of a new stream; what is wrong with the options is told before the first answer."""
-    from nearer import OnlineKernel
-    from nearer.kernel.step_size import check_steps
-    from nearer.losses import as_loss
-
-    if path.exists():
-        raise ValueError(f"{path} is there already: go on with it by --resume, or name another file")
-    given = {"seed": 0, **given}
-    if "step" in given:
-        given["step"] = _step(given["step"])
-    parameters = {"objects": "n_objects", "seed": "random_state"}
-    model = OnlineKernel(**{parameters.get(name, name): value for name, value in given.items()})
-    as_loss(model.loss, 2)
-    check_steps(model)
-    return model
+class _StopWaiting(Exception):
+    pass
 
 
-def _step(text: str) -> str | float:
-    if text in STEPS:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"--step must be {', '.join(STEPS)} or a number; got {text!r}") from None
+class InputLines:
+    """The lines of standard input as they arrive: a context that handles signals, and inside it an iterable.
 
+    A signal, kept in `stopped_by`, ends the lines: at once while waiting for a line, otherwise after the current
+    line. A second Ctrl-C raises KeyboardInterrupt.
+    """
 
-def old_kernel(path: Path, given: dict[str, Any]) -> "OnlineKernel":
-    """Load the kernel of an earlier stream, which brings its options along."""
-    from nearer import OnlineKernel, load_model
+    def __init__(self) -> None:
+        self.stopped_by: int | None = None
+        self._waiting = False
 
-    if given:
-        raise ValueError(f"--{next(iter(given))} is in the model file: leave it out with --resume")
-    if not path.exists():
-        raise ValueError(f"there is no {path} to go on with: leave --resume out to begin")
-    model = load_model(path)
-    if not isinstance(model, OnlineKernel):
-        kind = type(model).__name__
-        raise ValueError(f"{path} holds a model of the kind {kind}; only those of nearer stream can go on")
-    return model
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped_by is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.stopped_by = self.stopped_by or number
+        if self._waiting:
+            self._waiting = False
+            raise _StopWaiting
+
+    def __iter__(self) -> Iterator[bytes]:
+        if sys.stdin is None:
+            return
+        try:
+            while True:
+                self._waiting = True  # first, so that a signal is seen in the next line or ends the wait
+                if self.stopped_by is not None:
+                    return
+                line = sys.stdin.buffer.readline()  # returns as soon as there is a line
+                self._waiting = False
+                if not line:
+                    return
+                yield line
+        except _StopWaiting:
+            return

@@ -1,7 +1,7 @@
-"""Comparisons: the one container that every learner takes, and the same in chunks.
+"""Comparisons: the container that every learner takes, and the same in chunks.
 
-The container is in :mod:`~nearer.comparisons.container`; beside it one file each for checking rows and columns,
-turning answers into rows, selecting whole answers, joining, headers of tables, and the report on the data.
+The container is in :mod:`~nearer.comparisons.container`; the other files check rows and columns, expand answers
+into rows, select whole answers, concatenate, read headers of tables, and report on the data.
 """
 
 from nearer.comparisons.container import Comparisons

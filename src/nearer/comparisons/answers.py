@@ -1,8 +1,8 @@
-"""From what people say to rows.
+"""From answers of people to rows.
 
-"k is the odd one of i, j, k" says d(i,j) < d(i,k) and d(j,i) < d(j,k); "c is the most central of c, x, y"
-says d(x,c) < d(x,y) and d(y,c) < d(y,x); a ranking of objects by their distance to an anchor says every pair
-of it. The functions here return the rows and, for each row, the number of the answer that it came from.
+"k is the odd one of i, j, k" says d(i,j) < d(i,k) and d(j,i) < d(j,k); "c is the most central of c, x, y" says
+d(x,c) < d(x,y) and d(y,c) < d(y,x); a ranking of objects by their distance to an anchor has one row per pair. The
+functions here return the rows and the index of the answer that each row belongs to.
 """
 
 from collections.abc import Sequence
@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.comparisons.rows import BadRowError
+from nearer.comparisons.rows import BadRowError, flip_rows
 
 RowsAndAnswers = tuple[NDArray[Any], NDArray[np.intp]]
 
 
-def picked_last(triples: ArrayLike, picked: ArrayLike | None, word: str) -> NDArray[Any]:
-    """Reorder triples so that the object that was picked stands last.
+# The word for the picked one of three objects, and the order of the objects in the two rows if the last is picked.
+PICKED = {"odd one out": ("odd", [0, 1, 2, 1, 0, 2]), "most central": ("central", [0, 2, 1, 1, 2, 0])}
 
-    Examples
-    --------
-    >>> picked_last([[0, 1, 2]], [1], "odd")
-    array([[0, 2, 1]])
-    """
+
+def expand_picked(triples: ArrayLike, picked: ArrayLike | None, kind: str) -> RowsAndAnswers:
+    """Return two rows for each triple; `picked` names its odd or most central object, by default the last."""
+    word, order = PICKED[kind]
     triples = np.asarray(triples)
     if triples.ndim != 2 or triples.shape[1] != 3:
         raise ValueError(f"triples must be a table of 3 columns; got an array of shape {triples.shape}")
-    if picked is None:
-        return triples
-    picked = np.asarray(picked)
+    if picked is not None:
+        triples = _move_last(triples, np.asarray(picked), word)
+    return triples[:, order].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
+
+
+def _move_last(triples: NDArray[Any], picked: NDArray[Any], word: str) -> NDArray[Any]:
+    """Reorder triples so that the picked object is the last."""
     if picked.shape != (len(triples),):
-        raise ValueError(
-            f"{word} must name one object for each of {len(triples)} triples; got shape {picked.shape}"
-        )
+        raise ValueError(f"{word} must name one object per triple, {len(triples)}; got shape {picked.shape}")
     hit = triples == picked[:, None]
     if not hit.any(axis=1).all():
         first = int(np.argmin(hit.any(axis=1)))
@@ -43,36 +44,8 @@ def picked_last(triples: ArrayLike, picked: ArrayLike | None, word: str) -> NDAr
     return np.take_along_axis(triples, np.column_stack([others, where]), axis=1)
 
 
-def odd_one_out_rows(triples: NDArray[Any]) -> RowsAndAnswers:
-    """Two rows for each triple (i, j, k) whose odd one is k.
-
-    Examples
-    --------
-    >>> odd_one_out_rows(np.array([[0, 1, 2]]))[0].tolist()
-    [[0, 1, 2], [1, 0, 2]]
-    """
-    return triples[:, [0, 1, 2, 1, 0, 2]].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
-
-
-def most_central_rows(triples: NDArray[Any]) -> RowsAndAnswers:
-    """Two rows for each triple (x, y, c) whose most central one is c.
-
-    Examples
-    --------
-    >>> most_central_rows(np.array([[0, 1, 2]]))[0].tolist()
-    [[0, 2, 1], [1, 2, 0]]
-    """
-    return triples[:, [0, 2, 1, 1, 2, 0]].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
-
-
-def ranking_rows(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAndAnswers:
-    """Every pair of every ranking, which goes from the nearest to the farthest object.
-
-    Examples
-    --------
-    >>> ranking_rows([0], [[1, 2, 3]])[0].tolist()
-    [[0, 1, 2], [0, 1, 3], [0, 2, 3]]
-    """
+def expand_rankings(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAndAnswers:
+    """Return one row for each pair of each ranking, which goes from the nearest to the farthest object."""
     anchors = np.asarray(anchors)
     if anchors.shape != (len(rankings),):
         raise ValueError(f"{len(rankings)} rankings need as many anchors; got shape {anchors.shape}")
@@ -80,77 +53,66 @@ def ranking_rows(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAndAn
     for number, (anchor, ranking) in enumerate(zip(anchors, rankings, strict=True)):
         order = np.asarray(ranking)
         if order.ndim != 1 or len(order) < 2:
-            raise BadRowError(number, f"ranks {order.size} objects; a ranking says something from two on")
+            raise BadRowError(number, f"ranks {order.size} objects; a ranking needs at least two")
         near, far = np.triu_indices(len(order), k=1)
         parts.append(np.column_stack([np.full(len(near), anchor), order[near], order[far]]))
     rows = np.concatenate(parts) if parts else np.empty((0, 3), dtype=np.int32)
     return rows, np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 
-def turned(rows: NDArray[Any]) -> NDArray[Any]:
-    """The opposite of each row: near and far change places.
-
-    Examples
-    --------
-    >>> turned(np.array([[0, 1, 2]])).tolist(), turned(np.array([[0, 1, 2, 3]])).tolist()
-    ([[0, 2, 1]], [[2, 3, 0, 1]])
-    """
-    return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
-
-
-def answered_rows(queries: ArrayLike, responses: ArrayLike) -> NDArray[Any]:
-    """Queries (a, b, c), "is b nearer than c?", with those answered False or -1 turned round.
-
-    Examples
-    --------
-    >>> answered_rows([[0, 1, 2], [0, 1, 2]], [1, -1]).tolist()
-    [[0, 1, 2], [0, 2, 1]]
-    """
-    queries, given = np.asarray(queries), responses
-    responses = np.asarray(responses)
-    if responses.dtype.kind not in "biuf":
-        responses = np.asarray(given, dtype=object)
+def apply_responses(queries: ArrayLike, responses: ArrayLike) -> NDArray[Any]:
+    """Return queries (a, b, c), "is b nearer than c?", with those flipped whose response is False or -1."""
+    queries, values = np.asarray(queries), np.asarray(responses)
+    if values.dtype.kind not in "biuf":
+        values = np.asarray(responses, dtype=object)
     if queries.ndim != 2 or queries.shape[1] not in (3, 4):
         raise ValueError(f"queries must be a table of 3 or 4 columns; got an array of shape {queries.shape}")
-    if responses.shape != (len(queries),):
-        raise ValueError(f"{len(queries)} queries need as many responses; got shape {responses.shape}")
-    if responses.dtype.kind == "b":
-        no = ~responses
+    if values.shape != (len(queries),):
+        raise ValueError(f"{len(queries)} queries need as many responses; got shape {values.shape}")
+    if values.dtype.kind == "b":
+        no = ~values
     else:
-        bad = np.array([r not in (1, -1) for r in responses.tolist()], dtype=bool)
+        bad = np.array([response not in (1, -1) for response in values.tolist()], dtype=bool)
         if bad.any():
             first = int(np.argmax(bad))
-            raise BadRowError(
-                first, f"has response {responses.tolist()[first]!r}; a response is True or False, or +1 or -1"
-            )
-        no = responses == -1
-    return np.where(np.asarray(no, dtype=bool)[:, None], turned(queries), queries)
+            response = values.tolist()[first]
+            raise BadRowError(first, f"has response {response!r}; a response is True or False, or +1 or -1")
+        no = values == -1
+    return np.where(np.asarray(no, dtype=bool)[:, None], flip_rows(queries), queries)
 
 
 class FromAnswers:
-    """The ways to make Comparisons from what people said; inherited by `Comparisons`."""
+    """Constructors of `Comparisons` from answers of people; inherited by `Comparisons`."""
 
-    if TYPE_CHECKING:  # what the class that inherits brings
+    if TYPE_CHECKING:  # the constructor of the class that inherits
 
         def __init__(self, rows: Any, **columns: Any) -> None: ...
 
     @classmethod
-    def _from_rows_of_answers(cls, rows: NDArray[Any], answer: NDArray[np.intp], columns: dict[str, Any]) -> Self:
-        """Repeat what is known of each answer for each of its rows; name the answer when a row is bad."""
+    def _from_rows(cls, rows: NDArray[Any], answer: NDArray[np.intp], columns: dict[str, Any]) -> Self:
+        """Repeat the columns of each answer for each of its rows; name the answer if a row is invalid."""
         n = int(answer[-1]) + 1 if len(answer) else 0
-        repeated = {
-            key: _one_each(columns.get(key), key, n)[answer] for key in PER_ANSWER if columns.get(key) is not None
+
+        def repeat(column: Any, name: str) -> NDArray[Any]:
+            column = np.asarray(column)
+            if column.shape != (n,):
+                raise ValueError(f"{name} must have one value per answer, {n}; got shape {column.shape}")
+            return column[answer]
+
+        extra = {name: repeat(column, name) for name, column in (columns.pop("extra", None) or {}).items()}
+        per_answer = {
+            name: repeat(columns[name], name)
+            for name in ("weights", "subjects", "answers")
+            if columns.get(name) is not None
         }
-        extra = {name: _one_each(column, name, n)[answer] for name, column in (columns.get("extra") or {}).items()}
-        ids = {"answers": answer} | repeated
         try:
-            return cls(rows, **(columns | ids | {"extra": extra}))
+            return cls(rows, **(columns | {"answers": answer} | per_answer), extra=extra)
         except BadRowError as error:
             raise BadRowError(int(answer[error.row]), error.problem) from None
 
     @classmethod
     def from_odd_one_out(cls, triples: ArrayLike, odd: ArrayLike | None = None, **columns: Any) -> Self:
-        """From answers to "which of the three is the odd one out?": two rows each.
+        """Create from answers to "which of the three is the odd one out?": two rows each.
 
         Parameters
         ----------
@@ -159,25 +121,24 @@ class FromAnswers:
         odd : array-like of int, shape (n,), optional
             The object that was picked; by default the last of each triple.
         **columns
-            As for `Comparisons`; `weights`, `subjects`, `answers` and `extra` with one value an answer.
+            As for `Comparisons`; `weights`, `subjects`, `answers` and `extra` with one value per answer.
 
         Examples
         --------
         >>> from nearer import Comparisons
-        >>> said = Comparisons.from_odd_one_out([[4, 1, 2]], odd=[4])
-        >>> said.rows.tolist(), said.answers.tolist()
+        >>> answers = Comparisons.from_odd_one_out([[4, 1, 2]], odd=[4])
+        >>> answers.rows.tolist(), answers.answers.tolist()
         ([[1, 2, 4], [2, 1, 4]], [0, 0])
         """
-        return cls._from_rows_of_answers(*odd_one_out_rows(picked_last(triples, odd, "odd")), columns)
+        return cls._from_rows(*expand_picked(triples, odd, "odd one out"), columns)
 
     @classmethod
     def from_most_central(cls, triples: ArrayLike, central: ArrayLike | None = None, **columns: Any) -> Self:
-        """From answers to "which of the three is the most central?": two rows each.
+        """Create from answers to "which of the three is the most central?": two rows each.
 
         Parameters
         ----------
         triples : array-like of int, shape (n, 3)
-            The three objects of each question.
         central : array-like of int, shape (n,), optional
             The object that was picked; by default the last of each triple.
         **columns
@@ -189,11 +150,11 @@ class FromAnswers:
         >>> Comparisons.from_most_central([[4, 1, 2]], central=[4]).rows.tolist()
         [[1, 4, 2], [2, 4, 1]]
         """
-        return cls._from_rows_of_answers(*most_central_rows(picked_last(triples, central, "central")), columns)
+        return cls._from_rows(*expand_picked(triples, central, "most central"), columns)
 
     @classmethod
     def from_rankings(cls, anchors: ArrayLike, rankings: Sequence[ArrayLike], **columns: Any) -> Self:
-        """From rankings of objects by their distance to an anchor, nearest first: a row for every pair.
+        """Create from rankings of objects by their distance to an anchor, nearest first: one row per pair.
 
         Parameters
         ----------
@@ -209,11 +170,11 @@ class FromAnswers:
         >>> Comparisons.from_rankings([0], [[3, 1, 2]])
         Comparisons(3 triplets, 4 objects, 1 answers)
         """
-        return cls._from_rows_of_answers(*ranking_rows(anchors, rankings), columns)
+        return cls._from_rows(*expand_rankings(anchors, rankings), columns)
 
     @classmethod
     def from_answers(cls, queries: ArrayLike, responses: ArrayLike, **columns: Any) -> Self:
-        """From questions and yes-or-no answers.
+        """Create from questions and yes-or-no answers.
 
         Parameters
         ----------
@@ -230,14 +191,4 @@ class FromAnswers:
         >>> Comparisons.from_answers([[0, 1, 2], [0, 1, 2]], [True, False]).rows.tolist()
         [[0, 1, 2], [0, 2, 1]]
         """
-        return cls(answered_rows(queries, responses), **columns)
-
-
-PER_ANSWER = ("weights", "subjects", "answers")
-
-
-def _one_each(column: Any, name: str, n: int) -> NDArray[Any]:
-    column = np.asarray(column)
-    if column.shape != (n,):
-        raise ValueError(f"{name} must have one value for each of the {n} answers; got shape {column.shape}")
-    return column
+        return cls(apply_responses(queries, responses), **columns)

@@ -1,83 +1,78 @@
-"""What a learner was given, as comparisons in its own numbers: answers and weights put in, objects by name."""
+"""From what a learner accepts to Comparisons whose objects are numbered as in the model."""
 
 from typing import Any
 
 import numpy as np
 
-from nearer.comparisons.answers import answered_rows
+from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.container import Comparisons
 from nearer.comparisons.rows import blocks
 
 
-def as_comparisons(given: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
-    """Return comparisons from all that ``fit`` and ``score`` take."""
-    comparisons = Comparisons.of(given)
+def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
+    """Return the comparisons that ``fit`` and ``score`` accept, with responses and weights applied."""
+    comparisons = Comparisons.of(comparisons)
     if y is None and sample_weight is None:
         return comparisons
     if comparisons.n_answers < len(comparisons):
         raise ValueError(
-            "these comparisons have answers of several rows, which a selection keeps together and would part from "
-            "a separate y or sample_weight: put answers and weights into the Comparisons"
+            "y and sample_weight cannot be combined with comparisons that have answers of several rows, which are "
+            "selected as a whole: put answers and weights into the Comparisons"
         )
     rows, weights = comparisons.rows, comparisons.weights
     if y is not None:
-        rows = answered_rows(rows, y)
+        rows = apply_responses(rows, y)
     if sample_weight is not None:
         factors = np.asarray(sample_weight, dtype=np.float64)
         if factors.shape != (len(comparisons),):
-            raise ValueError(
-                f"sample_weight must have one number a row, {len(comparisons)} in all; got shape {factors.shape}"
-            )
+            n = len(comparisons)
+            raise ValueError(f"sample_weight must have one number per row, {n} in all; got shape {factors.shape}")
         weights = factors if weights is None else factors * weights
     return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
 
 
 def drop_zero_weights(comparisons: Comparisons) -> Comparisons:
-    """Return the rows that weigh anything."""
+    """Return the rows whose weight is above 0."""
     if comparisons.weights is None or (comparisons.weights > 0).all():
         return comparisons
-    kept = comparisons.weights > 0
+    positive = comparisons.weights > 0
     return Comparisons(
-        comparisons.rows[kept],
+        comparisons.rows[positive],
         n_objects=comparisons.n_objects,
         names=comparisons.names,
-        weights=comparisons.weights[kept],
-        answers=comparisons.answers[kept],
+        weights=comparisons.weights[positive],
+        answers=comparisons.answers[positive],
     )
 
 
 def mentioned_objects(comparisons: Comparisons) -> np.ndarray:
     """Return for each object whether a comparison mentions it."""
-    asked = np.zeros(comparisons.n_objects, dtype=bool)
+    mentioned = np.zeros(comparisons.n_objects, dtype=bool)
     for block in blocks(len(comparisons), 1 << 18):
-        asked[comparisons.rows[block]] = True
-    return asked
+        mentioned[comparisons.rows[block]] = True
+    return mentioned
 
 
 def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int) -> np.ndarray:
-    """Return the rows in the numbers of a model: by name where both have names, an unknown object as n_known."""
+    """Return the rows with the indices of a model, matched by name if both have names; n_known if unknown."""
     rows = comparisons.rows
     if names is None and comparisons.names is not None:
-        raise ValueError(
-            "these comparisons' objects have names, the model's have none: it is not known which is which"
-        )
+        raise ValueError("these comparisons' objects have names, the model's have none: they cannot be matched")
     if comparisons.names is not None and names is not None and comparisons.names != names:
-        place = {name: number for number, name in enumerate(names)}
-        rows = np.array([place.get(name, n_known) for name in comparisons.names], dtype=np.int32)[rows]
+        index = {name: i for i, name in enumerate(names)}
+        rows = np.array([index.get(name, n_known) for name in comparisons.names], dtype=np.int32)[rows]
     return np.minimum(rows, n_known)
 
 
 def merge_objects(
     comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int
 ) -> tuple[np.ndarray, tuple[str, ...] | None, int]:
-    """Return the rows in the numbers of a model that grows, its names and how many objects it then has.
+    """Return the rows with the indices of a model that grows, its new names and its new number of objects.
 
-    Objects are matched by name where there are names, and new names come after the known ones.
+    Objects are matched by name if there are names; new names come after the known ones.
     """
     if names is not None and comparisons.names is None:
-        raise ValueError(
-            "the model's objects have names, these comparisons' have none: it is not known which is which"
-        )
+        raise ValueError("the model's objects have names, these comparisons' have none: they cannot be matched")
     if names is None:
         return match_objects(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
     known = set(names)
@@ -86,16 +81,16 @@ def merge_objects(
 
 
 def object_indices(objects: Any, names: tuple[str, ...] | None, n_objects: int) -> np.ndarray:
-    """Return the numbers of objects given by name or number."""
-    wanted = np.asarray(objects)
-    if wanted.dtype.kind in "US" and names is not None:
-        place = {name: number for number, name in enumerate(names)}
-        unknown = [str(name) for name in wanted.ravel() if str(name) not in place]
+    """Return the indices of objects given by name or number."""
+    indices = np.asarray(objects)
+    if indices.dtype.kind in "US" and names is not None:
+        index = {name: i for i, name in enumerate(names)}
+        unknown = [str(name) for name in indices.ravel() if str(name) not in index]
         if unknown:
             raise ValueError(f"the model has no object called {unknown[0]!r}")
-        wanted = np.array([place[str(name)] for name in wanted.ravel()], dtype=np.intp)
-    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+        indices = np.array([index[str(name)] for name in indices.ravel()], dtype=np.intp)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise ValueError(f"objects must be a list of names or numbers of objects; got {objects!r}")
-    if wanted.size and not (wanted.min() >= 0 and wanted.max() < n_objects):
-        raise ValueError(f"objects are numbered 0 to {n_objects - 1}; got {wanted.min()} to {wanted.max()}")
-    return wanted
+    if indices.size and not (indices.min() >= 0 and indices.max() < n_objects):
+        raise ValueError(f"objects are numbered 0 to {n_objects - 1}; got {indices.min()} to {indices.max()}")
+    return indices

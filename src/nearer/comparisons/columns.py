@@ -1,11 +1,11 @@
-"""The columns beside the rows: weights, subjects, answer ids, names and whatever else was recorded.
+"""The columns beside the rows: weights, subjects, answer ids, names and extra columns.
 
-Each function takes what a user gave and returns a read-only array (or tuple) of the one type that the rest
-of the library relies on, or raises a ValueError that says what was given and what is wanted.
+Each function returns a read-only array (or tuple) of the type that the rest of the library relies on, or raises a
+ValueError that says what was passed and what is expected.
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -13,51 +13,32 @@ from numpy.typing import NDArray
 
 from nearer.comparisons.rows import BadRowError
 
-EXACT = 2**53  # every whole number up to here is a float
+EXACT = 2**53  # every integer up to here is a float
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view of `array`.
-
-    Examples
-    --------
-    >>> frozen(np.zeros(2)).flags.writeable
-    False
-    """
+def freeze(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view of `array`."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def clean_column(values: Any, what: str, n_rows: int) -> NDArray[Any]:
-    """One value a row, as booleans, numbers or text; missing text is empty.
-
-    Examples
-    --------
-    >>> clean_column(["ann", None], "subjects", 2)
-    array(['ann', ''], dtype='<U3')
-    """
+def clean_column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
+    """Return one value per row, as booleans, numbers or text; missing text is empty."""
     column = np.asarray(values)
     if column.shape != (n_rows,):
-        raise ValueError(f"{what} must have one value for each of the {n_rows} rows; got shape {column.shape}")
+        raise ValueError(f"{name} must have one value for each of the {n_rows} rows; got shape {column.shape}")
     if column.dtype.kind == "O":
         column = from_values(column.tolist())
     elif column.dtype.kind not in "biufU":
         column = column.astype(str)
-    return frozen(column)
+    return freeze(column)
 
 
 def from_values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Booleans, whole numbers, numbers (None is NaN) or text, whichever keeps all of the values apart.
+    """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different.
 
-    Whole numbers that neither 64 bits nor, among other numbers, a float can hold become text.
-
-    Examples
-    --------
-    >>> from_values([1, None]), from_values([2**70])
-    (array([ 1., nan]), array(['1180591620717411303424'], dtype='<U22'))
-    >>> from_values(["ann", None, ["x", "y"]])
-    array(['ann', '', 'x;y'], dtype='<U3')
+    Integers that fit neither 64 bits nor, among floats, a float become text; a list is joined by semicolons.
     """
     kinds = {type(cell) for cell in cells}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
@@ -78,31 +59,27 @@ def _text(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
-def clean_weights(values: Any, n_rows: int, drop: bool = False) -> NDArray[np.float64]:
-    """Finite weights of at least 0, as float64; with `drop`, NaN in place of anything else.
-
-    Examples
-    --------
-    >>> clean_weights([1, 2], 2)
-    array([1., 2.])
-    >>> clean_weights(["1", "heavy", "-2"], 3, drop=True)
-    array([ 1., nan, nan])
-    """
+def clean_numbers(
+    values: Any, name: str, n_rows: int, drop: bool = False, low: float = 0.0, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Return finite numbers within bounds as float64; with `drop`, NaN in place of anything else."""
     try:
-        weights = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        if not drop:
-            raise ValueError("weights must be numbers") from None
-        weights = np.array([_number(cell) for cell in values])
-    if weights.shape != (n_rows,):
-        raise ValueError(f"weights must have one value for each of the {n_rows} rows; got shape {weights.shape}")
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+        column = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        column = np.array(values, dtype=object)
+    if column.shape != (n_rows,):
+        raise ValueError(f"{name}s must have one value for each of the {n_rows} rows; got shape {column.shape}")
+    cells = column if column.dtype.kind in "biuf" else [_number(cell) for cell in column.tolist()]
+    numbers = np.asarray(cells, dtype=np.float64)
+    bad = ~(np.isfinite(numbers) & (numbers >= low) & (numbers <= high))
     if bad.any():
         if drop:
-            return frozen(np.where(bad, np.nan, weights))
+            return freeze(np.where(bad, np.nan, numbers))
         first = int(np.argmax(bad))
-        raise BadRowError(first, f"has weight {weights[first]}; a weight is a finite number of at least 0")
-    return frozen(weights)
+        cell = repr(column.tolist()[first]) if np.isnan(numbers[first]) else numbers[first]
+        bounds = f"finite number of at least {low:g}" if high == np.inf else f"number from {low:g} to {high:g}"
+        raise BadRowError(first, f"has {name} {cell}; a {name} is a {bounds}")
+    return freeze(numbers)
 
 
 def _number(cell: Any) -> float:
@@ -112,14 +89,8 @@ def _number(cell: Any) -> float:
         return np.nan
 
 
-def missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells are NaN or blank text.
-
-    Examples
-    --------
-    >>> missing(np.array(["p", " "])), missing(np.array([1, 2]))
-    (array([False,  True]), array([False, False]))
-    """
+def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells are NaN or blank text."""
     if column.dtype.kind == "f":
         return np.isnan(column)
     if column.dtype.kind == "U":
@@ -127,22 +98,23 @@ def missing(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.zeros(len(column), dtype=bool)
 
 
+def clean_columns(fields: Mapping[str, Any], n_rows: int, drop: bool) -> dict[str, NDArray[Any]]:
+    """Return those of weights, subjects and answer ids that are not None, with one value per row."""
+    columns: dict[str, NDArray[Any]] = {}
+    if fields["weights"] is not None:
+        columns["weights"] = clean_numbers(fields["weights"], "weight", n_rows, drop)
+    for name in ("subjects", "answers"):
+        if fields[name] is not None:
+            columns[name] = clean_column(fields[name], name, n_rows)
+    return columns
+
+
 def clean_answers(values: Any, n_rows: int) -> tuple[NDArray[np.int32] | None, int]:
-    """Ids of answers numbered 0, 1, … in order of first appearance, and how many there are.
-
-    Returns None in place of the ids where every row is an answer of its own.
-
-    Examples
-    --------
-    >>> clean_answers(["p", "p", "q"], 3)
-    (array([0, 0, 1], dtype=int32), 2)
-    >>> clean_answers([7, 8, 9], 3)
-    (None, 3)
-    """
+    """Return answer ids as 0, 1, … by first appearance, or None if every row has its own; and their number."""
     column = clean_column(values, "answers", n_rows)
-    nameless = missing(column)
-    if nameless.any():
-        raise BadRowError(int(np.argmax(nameless)), "has no answer id")
+    missing = is_missing(column)
+    if missing.any():
+        raise BadRowError(int(np.argmax(missing)), "has no answer id")
     if n_rows == 0:
         return None, 0
     if (column[1:] >= column[:-1]).all():
@@ -154,17 +126,11 @@ def clean_answers(values: Any, n_rows: int) -> tuple[NDArray[np.int32] | None, i
         rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
         codes = rank[inverse.reshape(-1)]
     n_answers = int(codes.max()) + 1
-    return (None if n_answers == n_rows else frozen(codes)), n_answers
+    return (None if n_answers == n_rows else freeze(codes)), n_answers
 
 
 def clean_names(names: Sequence[str] | None, n_objects: int | None) -> tuple[tuple[str, ...] | None, int | None]:
-    """Distinct names, one an object, and the number of objects that they and `n_objects` agree on.
-
-    Examples
-    --------
-    >>> clean_names(["Rome", "Oslo"], None)
-    (('Rome', 'Oslo'), 2)
-    """
+    """Return distinct names, one per object, and the number of objects."""
     if n_objects is not None:
         if isinstance(n_objects, bool) or not isinstance(n_objects, int | np.integer) or n_objects < 0:
             raise ValueError(f"n_objects must be a whole number of at least 0; got {n_objects!r}")
@@ -172,7 +138,7 @@ def clean_names(names: Sequence[str] | None, n_objects: int | None) -> tuple[tup
     if names is None:
         return None, n_objects
     if isinstance(names, str):
-        raise ValueError(f"names must be a sequence with one name an object; got the text {names!r}")
+        raise ValueError(f"names must be a sequence with one name per object; got the text {names!r}")
     clean = tuple(str(name) for name in names)
     if n_objects is not None and len(clean) != n_objects:
         raise ValueError(f"{len(clean)} names were given for {n_objects} objects")
@@ -183,15 +149,6 @@ def clean_names(names: Sequence[str] | None, n_objects: int | None) -> tuple[tup
     return clean, len(clean)
 
 
-def clean_extra(extra: Mapping[str, Any] | None, n_rows: int) -> Mapping[str, NDArray[Any]]:
-    """Named columns of one value a row, read-only.
-
-    Examples
-    --------
-    >>> clean_extra({"seconds": [0.5, 2.0]}, 2)["seconds"]
-    array([0.5, 2. ])
-    """
-    columns = {
-        str(name): clean_column(values, f"extra[{name!r}]", n_rows) for name, values in (extra or {}).items()
-    }
-    return MappingProxyType(columns)
+def clean_extra(extra: Mapping[str, Any] | None, n_rows: int) -> dict[str, NDArray[Any]]:
+    """Return named columns with one value per row."""
+    return {str(name): clean_column(values, f"extra[{name!r}]", n_rows) for name, values in (extra or {}).items()}

@@ -1,4 +1,4 @@
-"""Several Comparisons one after the other: whose objects are the same, and which columns all of them have."""
+"""Concatenation of Comparisons: which objects are the same, and which columns all of them have."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,22 +8,17 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
+Names = tuple[str, ...] | None
+
 
 def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
-    """Arguments for the `Comparisons` that hold all parts; see `Comparisons.concat`.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> fields_of_parts([Comparisons([[0, 1, 2]]), Comparisons([[2, 1, 0]])])["rows"].tolist()
-    [[0, 1, 2], [2, 1, 0]]
-    """
+    """Return the arguments of the `Comparisons` that hold all parts; see `Comparisons.concat`."""
     if not parts:
-        raise ValueError("there is nothing to put together: no parts were given")
+        raise ValueError("there is nothing to concatenate: no parts were given")
     if len({part.shape[1] for part in parts}) == 2:
         parts = [part.as_quadruplets() for part in parts]
-    names, numbers = common_names([part.names for part in parts])
-    rows = [part.rows if new is None else new[part.rows] for part, new in zip(parts, numbers, strict=True)]
+    names, indices = common_names([part.names for part in parts])
+    rows = [part.rows if new is None else new[part.rows] for part, new in zip(parts, indices, strict=True)]
     fields: dict[str, Any] = {
         "rows": np.concatenate(rows),
         "names": names,
@@ -35,36 +30,26 @@ def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
         },
     }
     if any(part.weights is not None for part in parts):
-        fields["weights"] = np.concatenate(
-            [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
-        )
+        weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
+        fields["weights"] = np.concatenate(weights)
     if all(part.subjects is not None for part in parts):
         fields["subjects"] = np.concatenate([part.subjects for part in parts if part.subjects is not None])
     if any(part.n_answers < len(part) for part in parts):
         starts = np.cumsum([0] + [part.n_answers for part in parts[:-1]])
-        fields["answers"] = np.concatenate(
-            [part.answers + start for part, start in zip(parts, starts, strict=True)]
-        )
+        answers = [part.answers + start for part, start in zip(parts, starts, strict=True)]
+        fields["answers"] = np.concatenate(answers)
     return fields
 
 
-def common_names(
-    all_names: list[tuple[str, ...] | None],
-) -> tuple[tuple[str, ...] | None, list[NDArray[np.int32] | None]]:
-    """The names of all parts in order of first appearance, and the new numbers of each part's objects.
-
-    Examples
-    --------
-    >>> common_names([("Rome", "Oslo"), ("Oslo", "Bern")])
-    (('Rome', 'Oslo', 'Bern'), [array([0, 1], dtype=int32), array([1, 2], dtype=int32)])
-    """
+def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] | None]]:
+    """Return the names of all parts in order of first appearance, and the new indices of each part's objects."""
     first = all_names[0]
     if all(names is first or names == first for names in all_names):
         return first, [None] * len(all_names)
     if any(names is None for names in all_names):
         raise ValueError("some parts have names and others have none: their objects cannot be matched")
-    number: dict[str, int] = {}
+    index: dict[str, int] = {}
     for names in all_names:
         for name in names or ():
-            number.setdefault(name, len(number))
-    return tuple(number), [np.array([number[name] for name in names or ()], dtype=np.int32) for names in all_names]
+            index.setdefault(name, len(index))
+    return tuple(index), [np.array([index[name] for name in names or ()], dtype=np.int32) for names in all_names]

@@ -1,9 +1,8 @@
-"""The one container that every learner takes, and the same in chunks.
+"""The container that every learner takes.
 
-A row says which of two things is nearer. A person, though, gives *answers*: an odd-one-out answer is two
-rows and a ranking many. Rows of one answer belong together, so whatever selects from a `Comparisons`
-(slices, masks, scikit-learn's splitters, `split`) takes whole answers; splitting by rows would flatter
-every held-out error.
+A row says which of two things is nearer. A person gives *answers*: an odd-one-out answer is two rows, a ranking
+many. Rows of one answer depend on each other, so whatever selects from `Comparisons` (slices, masks,
+scikit-learn's splitters, `split`) takes whole answers; splitting by rows would understate held-out errors.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,27 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.comparisons.answers import FromAnswers, turned
-from nearer.comparisons.columns import (
-    clean_answers,
-    clean_column,
-    clean_extra,
-    clean_names,
-    clean_weights,
-    frozen,
-    missing,
-)
+from nearer.comparisons.answers import FromAnswers
+from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
 from nearer.comparisons.concat import fields_of_parts
-from nearer.comparisons.indexing import repeats, row_numbers, whole_answers
 from nearer.comparisons.layouts import fields_of_frame
 from nearer.comparisons.random_state import RandomState, as_generator
-from nearer.comparisons.rows import Rows, clean_rows, leave_out, question_codes
+from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
 from nearer.comparisons.sources import ComparisonSource
 
 if TYPE_CHECKING:
     from nearer.comparisons.report import Report
-
-__all__ = ["ComparisonSource", "Comparisons", "as_generator"]
 
 
 class Comparisons(FromAnswers):
@@ -44,24 +32,24 @@ class Comparisons(FromAnswers):
     rows : array-like of int, shape (n, 3) or (n, 4), or DataFrame, or Comparisons
         Three columns (a, b, c) say that a is nearer to b than to c; four columns (i, j, l, k) say that i
         and j are nearer to each other than l and k. A DataFrame is read by its headers where these are
-        understood (see `nearer.comparisons.layouts`), by position otherwise. Comparisons
-        bring their columns along, except those given anew.
+        understood (see `nearer.comparisons.layouts`), by position otherwise. Comparisons keep their columns,
+        except those passed again.
     n_objects : int, optional
-        Number of objects; by default as many as `names`, or one more than the largest that occurs.
+        Number of objects; by default the number of `names`, or one more than the largest index in the rows.
     names : sequence of str, optional
-        One name an object.
+        One name per object.
     weights : array-like of float, shape (n,), optional
-        How much each row counts; finite and at least 0.
+        Weight of each row; finite and at least 0.
     subjects : array-like, shape (n,), optional
-        Who said it.
+        Who gave the answer.
     answers : array-like, shape (n,), optional
-        One id for each thing that a person said; rows with the same id stay together. By default every row
-        is an answer of its own. The ids are match_objects 0, 1, … in order of first appearance.
+        The id of the answer that each row belongs to; rows with the same id stay together. By default every row
+        is an answer of its own. The ids are renumbered 0, 1, … in order of first appearance.
     extra : mapping of str to array-like, optional
-        Further columns with one value a row, such as a response time.
+        Further columns with one value per row, such as a response time.
     bad_rows : {"raise", "drop"}
-        What to do with rows that say nothing: an object or a pair compared with itself, a number that is no
-        object's, a weight that is none, an empty answer id. "drop" leaves them out and counts them in `n_dropped`.
+        What to do with invalid rows: an object or a pair compared with itself, an index that no object has, an
+        invalid weight, an empty answer id. "drop" leaves them out and counts them in `n_dropped`.
 
     Attributes
     ----------
@@ -74,9 +62,9 @@ class Comparisons(FromAnswers):
 
     Notes
     -----
-    Indexing by a slice, a mask or an index array gives `Comparisons` over the same objects. An
-    answer of several rows is taken, whole, when its first row is selected: any partition of the rows
-    becomes a partition of the answers. A repeated index repeats the rows, which stay one answer.
+    Indexing by a slice, a mask or an index array returns `Comparisons` over the same objects. An answer of
+    several rows is selected as a whole if its first row is selected, so any partition of the rows is a partition
+    of the answers. A repeated index repeats the rows, which remain one answer.
 
     Examples
     --------
@@ -112,6 +100,7 @@ class Comparisons(FromAnswers):
     ) -> None:
         if bad_rows not in ("raise", "drop"):
             raise ValueError(f"bad_rows must be 'raise' or 'drop'; got {bad_rows!r}")
+        drop = bad_rows == "drop"
         fields: dict[str, Any] = {
             "names": names, "weights": weights, "subjects": subjects, "answers": answers, "extra": extra,
         }  # fmt: skip
@@ -124,73 +113,62 @@ class Comparisons(FromAnswers):
             known = fields_of_frame(rows)
         rows = known.pop("rows", rows)
         fields |= {key: value for key, value in known.items() if fields.get(key) is None}
-        drop = bad_rows == "drop"
-        clean, known_n = clean_names(fields["names"], n_objects)
-        rows, n, keep = clean_rows(rows, n_objects=known_n, names=clean, drop=drop)
-        given = len(rows) if keep is None else len(keep)
-        if fields["weights"] is not None:
-            fields["weights"] = clean_weights(fields["weights"], given, drop)
-        if fields["answers"] is not None:
-            fields["answers"] = clean_column(fields["answers"], "answers", given)
+        names, n_known = clean_names(fields["names"], n_objects)
+        rows, n_objects, keep = clean_rows(rows, n_objects=n_known, names=names, drop=drop)
+        n_rows = len(rows) if keep is None else len(keep)
+        columns = clean_columns(fields, n_rows, drop)
+        more = clean_extra(fields["extra"], n_rows)
         if drop:
-            for what in ("weights", "answers"):
-                if fields[what] is not None:
-                    rows, keep = leave_out(rows, keep, missing(fields[what]))
-            n = int(rows.max(initial=-1)) + 1 if known_n is None else n
-
-        def kept(column: NDArray[Any]) -> NDArray[Any]:
-            return column if keep is None else frozen(column[keep])
-
+            for name in columns.keys() & {"weights", "answers"}:
+                rows, keep = drop_rows(rows, keep, is_missing(columns[name]))
+            n_objects = int(rows.max(initial=-1)) + 1 if n_known is None else n_objects
+        if keep is not None:
+            columns = {name: freeze(column[keep]) for name, column in columns.items()}
+            more = {name: freeze(column[keep]) for name, column in more.items()}
         ids, n_answers = None, len(rows)
-        if fields["answers"] is not None:
-            ids, n_answers = clean_answers(kept(fields["answers"]), len(rows))
-        columns = clean_extra(fields["extra"], given)
+        if "answers" in columns:
+            ids, n_answers = clean_answers(columns["answers"], len(rows))
         self._fill(
             rows=rows,
-            n_objects=n,
-            names=clean,
+            n_objects=n_objects,
+            names=names,
             n_answers=n_answers,
             _answers=ids,
-            n_dropped=given - len(rows),
-            weights=None if fields["weights"] is None else kept(fields["weights"]),
-            subjects=None
-            if fields["subjects"] is None
-            else kept(clean_column(fields["subjects"], "subjects", given)),
-            extra=MappingProxyType({name: kept(column) for name, column in columns.items()}),
+            n_dropped=n_rows - len(rows),
+            weights=columns.get("weights"),
+            subjects=columns.get("subjects"),
+            extra=MappingProxyType(more),
         )
 
     def _fill(self, **fields: Any) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
-    def _with(self, rows: Rows, take: Any, answers: NDArray[Any] | None, n_answers: int) -> "Comparisons":
-        """Rows known to be good, with each column of this one indexed by `take`."""
+    def _replace(self, rows: Rows, take: Any, answers: NDArray[Any] | None, n_answers: int) -> "Comparisons":
+        """Return a copy with these valid rows and with each column indexed by `take`."""
         other = object.__new__(type(self))
-        rows = np.ascontiguousarray(rows)
         other._fill(
-            rows=frozen(rows),
+            rows=freeze(np.ascontiguousarray(rows)),
             n_objects=self.n_objects,
             names=self.names,
             n_dropped=0,
             n_answers=n_answers,
             _answers=answers,
-            weights=None if self.weights is None else frozen(self.weights[take]),
-            subjects=None if self.subjects is None else frozen(self.subjects[take]),
-            extra=MappingProxyType({name: frozen(column[take]) for name, column in self.extra.items()}),
+            weights=None if self.weights is None else freeze(self.weights[take]),
+            subjects=None if self.subjects is None else freeze(self.subjects[take]),
+            extra=MappingProxyType({name: freeze(column[take]) for name, column in self.extra.items()}),
         )
         return other
 
-    # What it is --------------------
-
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Comparisons are frozen: make a new one instead of setting {name!r}")
+        raise AttributeError(f"Comparisons are frozen: create new ones instead of setting {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "extra": dict(self.extra)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {key: frozen(value) if isinstance(value, np.ndarray) else value for key, value in state.items()}
-        columns = {name: frozen(column) for name, column in state["extra"].items()}
+        state = {key: freeze(value) if isinstance(value, np.ndarray) else value for key, value in state.items()}
+        columns = {name: freeze(column) for name, column in state["extra"].items()}
         self._fill(**(state | {"extra": MappingProxyType(columns)}))
 
     def __len__(self) -> int:
@@ -211,54 +189,49 @@ class Comparisons(FromAnswers):
 
     @property
     def answers(self) -> NDArray[np.integer[Any]]:
-        """One id a row: 0, 1, … in order of first appearance; made on demand where each row has its own."""
+        """The answer id of each row: 0, 1, … in order of first appearance."""
         return np.arange(len(self)) if self._answers is None else self._answers
 
     @classmethod
-    def of(cls, given: Any) -> "Comparisons":
-        """Take whatever a learner is given; Comparisons are returned as they are.
+    def of(cls, comparisons: Any) -> "Comparisons":
+        """Return anything that learners accept as Comparisons; Comparisons are returned unchanged.
 
         Examples
         --------
         >>> Comparisons.of([[0, 1, 2]])
         Comparisons(1 triplets, 3 objects)
         """
-        if isinstance(given, Comparisons):
-            return given
-        if isinstance(given, ComparisonSource):
-            return cls.concat(given.chunks())
-        return cls(given)
-
-    # Taking parts --------------------
+        if isinstance(comparisons, Comparisons):
+            return comparisons
+        if isinstance(comparisons, ComparisonSource):
+            return cls.concat(comparisons.chunks())
+        return cls(comparisons)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):
             if len(key) != 2 or not (isinstance(key[1], EllipsisType) or key[1] == slice(None)):
-                raise IndexError("Comparisons are indexed by rows alone; take columns from .rows")
+                raise IndexError("Comparisons are indexed by rows only; use .rows for columns")
             key = key[0]
         if isinstance(key, int | np.integer):
             return self.rows[key]
         if isinstance(key, slice) and self._answers is None:
             rows = self.rows[key]
-            return self._with(rows, key, None, len(rows))
-        index = row_numbers(key, len(self))
-        if self._answers is not None:
-            index = whole_answers(self._answers, self.n_answers, index)
-        once = isinstance(key, slice) or not repeats(index, len(self))
-        if self._answers is None and once:
-            return self._with(self.rows[index], index, None, len(index))
+            return self._replace(rows, key, None, len(rows))
+        index, repeated = select_rows(key, len(self), self._answers, self.n_answers)
+        if self._answers is None and not repeated:
+            return self._replace(self.rows[index], index, None, len(index))
         ids, n_answers = clean_answers(self.answers[index], len(index))
-        return self._with(self.rows[index], index, ids, n_answers)
+        return self._replace(self.rows[index], index, ids, n_answers)
 
     def split(
         self, test_size: float | int = 0.2, random_state: RandomState = None
     ) -> tuple["Comparisons", "Comparisons"]:
-        """Split at random into a training and a test part, by whole answers.
+        """Split at random into training and test comparisons, by whole answers.
 
         Parameters
         ----------
         test_size : float or int
-            Share (below 1) or number of the answers that go into the test part; each part gets at least one.
+            Fraction (below 1) or number of the answers to test on; each part has at least one.
         random_state : int, Generator, RandomState or None
 
         Examples
@@ -268,25 +241,26 @@ class Comparisons(FromAnswers):
         (7, 3)
         """
         n = self.n_answers
-        share = isinstance(test_size, float | np.floating)
-        if n < 2 or not 0 < test_size < (1 if share else n):
+        is_fraction = isinstance(test_size, float | np.floating)
+        if n < 2 or not 0 < test_size < (1 if is_fraction else n):
             raise ValueError(
-                f"cannot split {n} answers with test_size={test_size!r}: it must be a share between 0 and 1 "
+                f"cannot split {n} answers with test_size={test_size!r}: it must be a fraction between 0 and 1 "
                 "or a number of answers, and both parts need at least one answer"
             )
-        n_test = min(max(round(test_size * n), 1), n - 1) if share else int(test_size)
-        chosen = np.zeros(n, dtype=bool)
-        chosen[as_generator(random_state).choice(n, n_test, replace=False)] = True
-        test = chosen if self._answers is None else chosen[self._answers]
+        n_test = min(max(round(test_size * n), 1), n - 1) if is_fraction else int(test_size)
+        test = self._sample_answers(n_test, random_state)
         return self[~test], self[test]
 
-    # Making others --------------------
+    def _sample_answers(self, n: int, random_state: RandomState) -> NDArray[np.bool_]:
+        """Return a mask over the rows that selects n answers at random."""
+        mask = np.zeros(self.n_answers, dtype=bool)
+        mask[as_generator(random_state).choice(self.n_answers, n, replace=False)] = True
+        return mask if self._answers is None else mask[self._answers]
 
     def flip(self, fraction: float, random_state: RandomState = None) -> "Comparisons":
-        """Turn round that share of the answers, chosen at random: each row of them says the opposite.
+        """Flip that fraction of the answers, chosen at random: each of their rows says the opposite.
 
-        For an odd-one-out answer this is not another odd one out (no object would be): both its rows are
-        turned.
+        A flipped odd-one-out answer names no other odd one: both its rows are flipped.
 
         Examples
         --------
@@ -295,21 +269,16 @@ class Comparisons(FromAnswers):
         """
         if not 0 <= fraction <= 1:
             raise ValueError(f"fraction must lie between 0 and 1; got {fraction!r}")
-        wrong = np.zeros(self.n_answers, dtype=bool)
-        wrong[
-            as_generator(random_state).choice(self.n_answers, round(fraction * self.n_answers), replace=False)
-        ] = True
-        wrong_rows = wrong if self._answers is None else wrong[self._answers]
+        wrong = self._sample_answers(round(fraction * self.n_answers), random_state)
         rows = self.rows.copy()
-        rows[wrong_rows] = turned(rows[wrong_rows])
-        return self._with(rows, slice(None), self._answers, self.n_answers)
+        rows[wrong] = flip_rows(rows[wrong])
+        return self._replace(rows, slice(None), self._answers, self.n_answers)
 
     def merge(self) -> "Comparisons":
-        """Make identical rows one row whose weight is the sum of theirs.
+        """Merge identical rows into one row whose weight is the sum of their weights.
 
-        Subjects, answers and extra columns are left behind: a merged row belongs to no one answer. The rows
-        stand in order of first appearance. Quadruplets that differ only in the order within a pair are
-        identical.
+        Subjects, answers and extra columns are dropped: a merged row belongs to several answers. The rows are in
+        order of first appearance. Quadruplets that differ only in the order within a pair are identical.
 
         Examples
         --------
@@ -321,12 +290,11 @@ class Comparisons(FromAnswers):
         _, first, inverse = np.unique(2 * questions + side, return_index=True, return_inverse=True)
         totals = np.bincount(inverse.reshape(-1), weights=self.weights, minlength=len(first)).astype(np.float64)
         order = np.argsort(first)
-        return Comparisons(
-            self.rows[first[order]], n_objects=self.n_objects, names=self.names, weights=totals[order]
-        )
+        rows = self.rows[first[order]]
+        return Comparisons(rows, n_objects=self.n_objects, names=self.names, weights=totals[order])
 
     def as_quadruplets(self) -> "Comparisons":
-        """Write triplets (a, b, c) as quadruplets (a, b, a, c); quadruplets are returned as they are.
+        """Write triplets (a, b, c) as quadruplets (a, b, a, c); quadruplets are returned unchanged.
 
         Examples
         --------
@@ -335,15 +303,15 @@ class Comparisons(FromAnswers):
         """
         if self.shape[1] == 4:
             return self
-        return self._with(self.rows[:, [0, 1, 0, 2]], slice(None), self._answers, self.n_answers)
+        return self._replace(self.rows[:, [0, 1, 0, 2]], slice(None), self._answers, self.n_answers)
 
     @classmethod
     def concat(cls, parts: Iterable["Comparisons"]) -> "Comparisons":
-        """Put several one after the other; answers of different parts stay different.
+        """Concatenate several; answers of different parts stay different.
 
-        Either all parts have names, and objects are matched by name, or none has and they are matched by
-        number. Triplets become quadruplets where both occur. A part without weights counts as ones;
-        subjects and extra columns are kept where every part has them.
+        Objects are matched by name if all parts have names, by index if none has. Triplets become quadruplets
+        where both occur. A part without weights has weights of 1; subjects and extra columns are kept if every
+        part has them.
 
         Examples
         --------
@@ -356,7 +324,7 @@ class Comparisons(FromAnswers):
         return cls(**fields_of_parts(list(parts)))
 
     def report(self) -> "Report":
-        """Look at the data: repeats, contradictions, objects never asked about, groups, agreement.
+        """Describe the data: repeats, contradictions, objects never asked about, groups, agreement.
 
         Examples
         --------

@@ -1,41 +1,34 @@
-"""What the headers of a table mean: one list of layouts for files of every kind and for DataFrames.
+"""The meaning of a table's headers: one list of layouts for all file formats and for DataFrames.
 
-Headers are compared without regard to case, blanks, dots and hyphens (``Odd one-out`` is ``odd_one_out``).
-Columns that no layout claims are kept as extra columns, so a survey's own export loads as it is.
+Case, blanks, dots and hyphens of headers are ignored (``Odd one-out`` is ``odd_one_out``). Columns that belong to
+no layout are kept as extra columns, so an export of a survey can be read unchanged.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons.answers import most_central_rows, odd_one_out_rows, picked_last, ranking_rows
-from nearer.comparisons.columns import EXACT, from_values
+from nearer.comparisons.answers import PICKED, expand_picked, expand_rankings
+from nearer.comparisons.columns import EXACT, clean_numbers, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
+Names = tuple[str, ...] | None
+
+
+def _picked(short: str, long: str) -> list[tuple[str, ...]]:
+    """Return the headers of three objects and the picked one, or of the two others and the picked one."""
+    rows = [("first", "second", "third", short), ("object1", "object2", "object3", long), ("a", "b", "c", short)]
+    return rows + [(*row[:2], row[3]) for row in rows]
+
 
 LAYOUTS: dict[str, list[tuple[str, ...]]] = {
-    "odd one out": [
-        ("first", "second", "third", "odd"),
-        ("object1", "object2", "object3", "odd_one_out"),
-        ("a", "b", "c", "odd"),
-        ("first", "second", "odd"),
-        ("object1", "object2", "odd_one_out"),
-        ("a", "b", "odd"),
-    ],
-    "most central": [
-        ("first", "second", "third", "central"),
-        ("object1", "object2", "object3", "most_central"),
-        ("a", "b", "c", "central"),
-        ("first", "second", "central"),
-        ("object1", "object2", "most_central"),
-        ("a", "b", "central"),
-    ],
+    "odd one out": _picked("odd", "odd_one_out"),
+    "most central": _picked("central", "most_central"),
     "ranking": [("anchor", "ranking"), ("anchor", "rank1", "rank2")],
     "quadruplets": [("i", "j", "l", "k")],
     "triplets": [
@@ -46,20 +39,45 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
         ("i", "j", "k"),
     ],
 }
-OPTIONAL = {
-    "weights": ("weight", "weights"),
-    "subjects": ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
-    "answers": ("answer", "answers", "answer_id"),
+
+
+class OptionalColumn(NamedTuple):
+    """A column beside the objects: its headers, the first of which is written, and how its cells are read.
+
+    ``read(cells, drop)`` returns one value per cell. A bad cell raises a BadRowError; with ``drop`` it is NaN.
+    """
+
+    headers: tuple[str, ...]
+    read: Callable[[Column, bool], NDArray[Any]]
+
+
+def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable[[Column, bool], NDArray[Any]]:
+    """Return the reader of a column of finite numbers within bounds."""
+    return lambda cells, drop: clean_numbers(cells, name, len(cells), drop, low, high)
+
+
+def _any_column(cells: Column, drop: bool) -> NDArray[Any]:
+    return parse_cells(cells)
+
+
+# Weights, subjects and answers are arguments of `Comparisons`; any other column is kept in `extra` under its key.
+OPTIONAL: dict[str, OptionalColumn] = {
+    "weights": OptionalColumn(("weight", "weights"), number_column("weight")),
+    "subjects": OptionalColumn(
+        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"), _any_column
+    ),
+    "answers": OptionalColumn(("answer", "answers", "answer_id"), _any_column),
 }
+ARGUMENTS = ("weights", "subjects", "answers")
 RANKING_SEPARATOR = ";"
-LONGEST = 40  # characters; what is longer fits into no type of number
+LONGEST = 40  # characters; longer text fits into no type of number
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column plays which part."""
+    """The columns of a table, by their meaning."""
 
     kind: str
     objects: tuple[str, ...]
@@ -68,184 +86,124 @@ class Layout:
 
 
 def understand(headers: Sequence[str]) -> Layout | None:
-    """Find the layout that the headers spell; None when they spell none.
-
-    Examples
-    --------
-    >>> understand(["Subject", "head", "winner", "loser"]).kind
-    'triplets'
-    >>> understand(["x", "y", "z"]) is None
-    True
-    """
-    called: dict[str, str] = {}
+    """Return the layout of a table by its headers, or None."""
+    known: dict[str, str] = {}
     for header in headers:
-        called.setdefault(re.sub(r"[\s.\-]+", "_", header.strip().lower()), header)
+        known.setdefault(re.sub(r"[\s.\-]+", "_", header.strip().lower()), header)
     for kind, choices in LAYOUTS.items():
-        for wanted in choices:
-            if all(name in called for name in wanted):
-                if "rank2" in wanted:
-                    ranks = sorted((name for name in called if re.fullmatch("rank[0-9]+", name)), key=_rank)
-                    wanted = ("anchor", *ranks)
-                objects = tuple(called[name] for name in wanted)
+        for choice in choices:
+            if all(name in known for name in choice):
+                if "rank2" in choice:
+                    ranks = [name for name in known if re.fullmatch("rank[0-9]+", name)]
+                    choice = ("anchor", *sorted(ranks, key=lambda name: int(name[4:])))
+                objects = tuple(known[name] for name in choice)
                 optional = {
-                    what: called[next(name for name in names if name in called)]
-                    for what, names in OPTIONAL.items()
-                    if any(name in called for name in names)
+                    what: known[next(name for name in column.headers if name in known)]
+                    for what, column in OPTIONAL.items()
+                    if any(name in known for name in column.headers)
                 }
-                claimed = {*objects, *optional.values()}
-                return Layout(kind, objects, optional, tuple(name for name in headers if name not in claimed))
+                used = {*objects, *optional.values()}
+                return Layout(kind, objects, optional, tuple(name for name in headers if name not in used))
     return None
 
 
-def _rank(header: str) -> int:
-    return int(header[4:])
-
-
 def understood_headers() -> str:
-    """The list of headers for error messages.
-
-    Examples
-    --------
-    >>> understood_headers().splitlines()[0]
-    '  odd one out: first,second,third,odd · object1,object2,object3,odd_one_out · ...'
-    """
-    lines = [
-        f"  {kind}: {' · '.join(','.join(choice) for choice in choices)}" for kind, choices in LAYOUTS.items()
-    ]
-    optional = ", ".join(names[0] for names in OPTIONAL.values())
+    """Return the list of headers for error messages."""
+    lines = [f"  {kind}: {' · '.join(map(','.join, choices))}" for kind, choices in LAYOUTS.items()]
+    optional = ", ".join(column.headers[0] for column in OPTIONAL.values())
     return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
 
 
 def fields_of_columns(
     layout: Layout, columns: Mapping[str, Column], names: Sequence[str] | None = None, drop: bool = False
 ) -> tuple[dict[str, Any], NDArray[np.intp]]:
-    """Arguments for `Comparisons`, and for each row the line of the table that it came from.
+    """Return the arguments of `Comparisons`, and the line of the table that each row comes from.
 
-    Parameters
-    ----------
-    layout : Layout
-    columns : mapping of header to cells
-    names : sequence of str, optional
-        The objects' names in order, where they are known beforehand. Without them, cells that are all
-        numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
-    drop : bool
-        Let cells that name no object through, as a number that no object has.
-
-    Examples
-    --------
-    >>> table = {"a": ["Rome", "Oslo"], "b": ["Bonn", "Rome"], "odd": ["Oslo", "Bonn"]}
-    >>> fields, line = fields_of_columns(understand(list(table)), table)
-    >>> fields["names"], fields["rows"].tolist(), line.tolist()
-    (('Bonn', 'Oslo', 'Rome'), [[2, 0, 1], [0, 2, 1], [1, 2, 0], [2, 1, 0]], [0, 0, 1, 1])
+    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are the
+    names. With `drop`, cells that name no object are accepted, as a number that no object has.
     """
     cells = [columns[name] for name in layout.objects]
     if layout.kind == "ranking":
-        rows, line, names = _rankings(cells, names, drop)
+        rows, line, names = _read_rankings(cells, names, drop)
     else:
         numbers, names = number_objects(cells, names, drop)
-        table = np.column_stack(numbers)
-        line = np.arange(len(table))
-        rows = table
-        if layout.kind in ("odd one out", "most central"):
-            word = "odd" if layout.kind == "odd one out" else "central"
-            if drop and table.shape[1] == 4:  # picked none of the three: impossible
-                table[~(table[:, :3] == table[:, 3:]).any(axis=1)] = -1
-            triples = table if table.shape[1] == 3 else picked_last(table[:, :3], table[:, 3], word)
-            rows, line = (odd_one_out_rows if word == "odd" else most_central_rows)(triples)
+        rows = np.column_stack(numbers)
+        line = np.arange(len(rows))
+        if layout.kind in PICKED:
+            picked = rows[:, 3] if rows.shape[1] == 4 else None
+            if drop and picked is not None:  # none of the three was picked: make the row invalid
+                rows[~(rows[:, :3] == rows[:, 3:]).any(axis=1)] = -1
+            rows, line = expand_picked(rows[:, :3], picked, layout.kind)
     fields: dict[str, Any] = {"rows": rows, "names": names}
-    for what, header in layout.optional.items():
-        column = _weights(columns[header], drop) if what == "weights" else typed(columns[header])
-        fields[what] = column[line]
+    optional = {what: OPTIONAL[what].read(columns[name], drop)[line] for what, name in layout.optional.items()}
+    fields |= {what: optional.pop(what) for what in ARGUMENTS if what in optional}
     if len(line) > len(cells[0]) and "answers" not in fields:
         fields["answers"] = line
-    fields["extra"] = {name: typed(columns[name])[line] for name in layout.others}
+    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others} | optional
     return fields, line
 
 
 def number_objects(
     columns: Sequence[Column], names: Sequence[str] | None, drop: bool = False
-) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
-    """Turn cells that name objects, or number them, into numbers.
-
-    Examples
-    --------
-    >>> number_objects([["b", "a"], ["a", "c"]], None)
-    ([array([1, 0]), array([0, 2])], ('a', 'b', 'c'))
-    >>> number_objects([["10", "2"]], None)
-    ([array([10.,  2.])], None)
-    """
+) -> tuple[list[NDArray[Any]], Names]:
+    """Return cells that hold names or numbers of objects as numbers, and the names if they hold names."""
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
-    texts = [[cell if type(cell) is str else _text(cell) for cell in column] for column in columns]
-    number, names = object_indices(set().union(*texts), names)
+    texts = [[_text(cell) for cell in column] for column in columns]
+    number, names = number_texts(set().union(*texts), names)
     if not drop and any(value < 0 or value != value for value in number.values()):
         for row, cells in enumerate(zip(*texts, strict=True)):
             for cell in cells:
                 if not cell.strip():
-                    raise BadRowError(row, "has an empty cell where an object is wanted")
+                    raise BadRowError(row, "has an empty cell where an object is expected")
                 if names is not None and number[cell] < 0:
                     raise BadRowError(row, f"names {cell!r}, which is none of the {len(names)} objects")
     return [np.array([number[cell] for cell in text]) for text in texts], names
 
 
-def object_indices(
-    cells: set[str], names: Sequence[str] | None
-) -> tuple[dict[str, int] | dict[str, float], tuple[str, ...] | None]:
-    """The number that each distinct cell means (-1 or NaN: no object), and the names if cells are names.
-
-    Examples
-    --------
-    >>> object_indices({"Rome", "Oslo ", "Oslo"}, None)[1]
-    ('Oslo', 'Rome')
-    """
+def number_texts(cells: set[str], names: Sequence[str] | None) -> tuple[Mapping[str, float], Names]:
+    """Return the number of each distinct cell (-1 or NaN: no object), and the names if cells are names."""
     stripped = {cell: cell.strip() for cell in cells}
     if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
         return {cell: float(text) if text else np.nan for cell, text in stripped.items()}, None
     if names is None:
         names = sorted(set(stripped.values()) - {""})
-    position = {name: number for number, name in enumerate(names)}
-    return {cell: position.get(cell, position.get(text, -1)) for cell, text in stripped.items()}, tuple(names)
+    index = {name: i for i, name in enumerate(names)}
+    return {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}, tuple(names)
 
 
 def _text(cell: Any) -> str:
-    if cell is None or isinstance(cell, list | dict) or cell != cell:  # a list names no one object
+    if type(cell) is str:
+        return cell
+    if cell is None or isinstance(cell, list | dict) or cell != cell:  # a list names no single object
         return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _rankings(
+def _read_rankings(
     cells: list[Column], names: Sequence[str] | None, drop: bool
-) -> tuple[NDArray[Any], NDArray[np.intp], tuple[str, ...] | None]:
-    """Rankings in one column, separated, or in columns of their own; the shorter ones end in empty cells."""
-    anchors, lists = ranked_texts(cells)
+) -> tuple[NDArray[Any], NDArray[np.intp], Names]:
+    """Return the rows of rankings in one column, separated, or in several, where short ones end in empty cells."""
+    anchors, lists = _split_rankings(cells)
     flat = [cell for ranked in lists for cell in ranked]
     lengths = [len(ranked) for ranked in lists]
-    owner = np.repeat(np.arange(len(lists)), lengths)
     (anchor_numbers, numbers), names = number_objects([anchors, flat], names, drop=True)
     if not drop:
         empty = [line for line, anchor in enumerate(anchors) if not anchor.strip()]
         bad = np.flatnonzero(~(numbers >= 0))
         if empty:
-            raise BadRowError(empty[0], "has an empty cell where its anchor is wanted")
+            raise BadRowError(empty[0], "has an empty cell where its anchor is expected")
         if len(bad):
-            raise BadRowError(int(owner[bad[0]]), f"ranks {flat[bad[0]]!r}, which is no object")
+            line = np.repeat(np.arange(len(lists)), lengths)[bad[0]]
+            raise BadRowError(int(line), f"ranks {flat[bad[0]]!r}, which is no object")
     rankings: list[Any] = np.split(numbers, np.cumsum(lengths)[:-1])[: len(lists)]
-    if drop:  # too short to say anything: leave an impossible row in its place
+    if drop:  # too short to say anything: an invalid row in its place
         rankings = [ranking if len(ranking) > 1 else [-1, -1] for ranking in rankings]
-    rows, line = ranking_rows(anchor_numbers, rankings)
-    return rows, line, names
+    return *expand_rankings(anchor_numbers, rankings), names
 
 
-def ranked_texts(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
-    """The anchors and what each of them ranks, as text.
-
-    Examples
-    --------
-    >>> ranked_texts([["x", "y"], ["a;b", ["c; d", "e"]]])
-    (['x', 'y'], [['a', 'b'], ['c; d', 'e']])
-    >>> ranked_texts([["x"], ["a"], ["b"], [""]])
-    (['x'], [['a', 'b']])
-    """
+def _split_rankings(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
+    """Return the anchors and the objects that each of them ranks, as text."""
     anchors = [_text(cell) for cell in cells[0]]
     if len(cells) == 2:
         return anchors, [
@@ -260,35 +218,22 @@ def ranked_texts(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
 
 
 def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = False) -> set[str]:
-    """The distinct texts that name an object.
-
-    Where all columns are of numbers, which number the objects, there are none, unless `numbers` asks for them.
-
-    Examples
-    --------
-    >>> sorted(object_texts(understand(["anchor", "ranking"]), {"anchor": ["x"], "ranking": ["a; b"]}))
-    ['a', 'b', 'x']
-    """
+    """Return the distinct texts that name an object; with `numbers` also if all columns hold numbers."""
     cells = [columns[name] for name in layout.objects]
     if not numbers and all(isinstance(cell, np.ndarray) and cell.dtype.kind in "iuf" for cell in cells):
         return set()
     if layout.kind == "ranking":
-        anchors, lists = ranked_texts(cells)
+        anchors, lists = _split_rankings(cells)
         texts = set(anchors).union(*lists)
     else:
-        texts = {cell if type(cell) is str else _text(cell) for column in cells for cell in column}
+        texts = {_text(cell) for column in cells for cell in column}
     return {text.strip() for text in texts} - {""}
 
 
-def typed(cells: Column) -> NDArray[Any]:
-    """Text cells as whole numbers, numbers (an empty cell is NaN), booleans or text, whichever fits them all.
+def parse_cells(cells: Column) -> NDArray[Any]:
+    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all.
 
-    Whole numbers that do not fit stay text, so that two long ids are never one.
-
-    Examples
-    --------
-    >>> typed(["1", "2"]), typed(["1.5", ""]), typed(["true", "false"]), typed(["1", "x"])
-    (array([1, 2]), array([1.5, nan]), array([ True, False]), array(['1', 'x'], dtype='<U1'))
+    Integers that do not fit into 64 bits stay text, so that different long ids stay different.
     """
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
@@ -307,35 +252,14 @@ def typed(cells: Column) -> NDArray[Any]:
 
 
 def _is_float(text: str) -> bool:
-    """Whether a text is a number that a float keeps: long whole numbers, such as ids, are not."""
+    """Return whether a text is a number that a float holds; long integers, such as ids, are not."""
     if INTEGER.fullmatch(text):
         return len(text) < LONGEST and abs(int(text)) <= EXACT
     return NUMBER.fullmatch(text) is not None
 
 
-def _weights(cells: Column, drop: bool) -> NDArray[Any]:
-    """Weights as numbers; with `drop`, NaN for a cell that is none."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-        return cells
-    numbers = np.full(len(cells), np.nan)
-    for row, cell in enumerate(cells):
-        with suppress(TypeError, ValueError):
-            numbers[row] = float(cell)
-        if not drop and not 0 <= numbers[row] < np.inf:
-            shown = repr(cell) if np.isnan(numbers[row]) else numbers[row]
-            raise BadRowError(row, f"has weight {shown}; a weight is a finite number of at least 0")
-    return numbers
-
-
 def fields_of_frame(frame: Any) -> dict[str, Any]:
-    """Arguments for `Comparisons` from a DataFrame: by its headers, or three or four columns in order.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> fields_of_frame(pd.DataFrame({"far": [2], "near": [1], "anchor": [0]}))["rows"]
-    array([[0, 1, 2]])
-    """
+    """Return the arguments of `Comparisons` from a DataFrame, by its headers or by position."""
     layout = understand([str(header) for header in frame.columns])
     if layout is None:
         return {"rows": frame.to_numpy()}

@@ -1,8 +1,7 @@
-"""What there is to know about a set of comparisons before anything is learned from it.
+"""Statistics of a set of comparisons, before anything is learned from it.
 
-Contradictions bound what any map can satisfy; objects in different groups were never compared, even
-indirectly, so their distance is arbitrary; a person who disagrees with everyone else may not have been
-paying attention.
+Contradictions bound the accuracy of any map; objects in different groups were never compared, even indirectly, so
+their distance is arbitrary; a person who disagrees with everyone else may not have paid attention.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Agreement(NamedTuple):
-    """How often a person agrees with the others: a share, and the number of rows that it is a share of."""
+    """How often a person agrees with the others: a fraction, and the number of rows it is based on."""
 
     share: float
     rows: int
@@ -34,20 +33,19 @@ class Report:
     ----------
     objects, rows, answers : int
     repeats : int
-        Rows that say what an earlier row says.
+        Rows that are identical to an earlier one.
     contradictions : int
         Pairs of a distinct row and its opposite.
     never_asked : list
-        Objects that occur in no row: their names, or numbers where there are no names.
+        Objects that occur in no row: their names, or their numbers if there are no names.
     groups : list of lists
-        Objects that are linked by comparisons, directly or through others, the largest group first; one group
-        is what one wants. Objects never asked about are in no group.
+        Objects that are connected by comparisons, the largest group first; there should be one group. Objects
+        never asked about are in no group.
     agreement : dict of subject to Agreement
-        Over those of a subject's rows whose question other subjects answered too, and not evenly divided:
-        the share that sides with the majority of the other subjects' rows. Subjects without such rows are
-        left out.
+        The fraction of a subject's rows that agree with the majority of the other subjects' rows, among rows
+        whose question other subjects answered too, without a tie. Subjects without such rows are left out.
     dropped : int
-        Impossible rows that were left out on reading.
+        Invalid rows that were left out.
 
     Examples
     --------
@@ -72,9 +70,8 @@ class Report:
     dropped: int = 0
 
     def __str__(self) -> str:
-        unasked = (
-            f" ({len(self.never_asked)} never asked about: {_some(self.never_asked)})" if self.never_asked else ""
-        )
+        never = self.never_asked
+        unasked = f" ({len(never)} never asked about: {_some(never)})" if never else ""
         sizes = [len(group) for group in self.groups]
         apart = f" not linked by any comparison, of {_some(sizes)} objects" if len(sizes) > 1 else ""
         lines = [
@@ -95,7 +92,7 @@ class Report:
         shares = [agreement.share for agreement in self.agreement.values()]
         who, least = min(self.agreement.items(), key=lambda item: item[1].share)
         return (
-            f"{np.median(shares):.2f} in the median over {len(shares)} subjects; "
+            f"median {np.median(shares):.2f} over {len(shares)} subjects; "
             f"lowest {least.share:.2f} ({who}, {least.rows} rows)"
         )
 
@@ -105,37 +102,35 @@ def _some(things: list[Any], most: int = 8) -> str:
 
 
 def report(comparisons: "Comparisons") -> Report:
-    """Write the report on `comparisons`.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> report(Comparisons([[0, 1, 2], [0, 1, 2]])).repeats
-    1
-    """
+    """Return the report on `comparisons`."""
     rows, n = comparisons.rows, comparisons.n_objects
     questions, side = question_codes(rows, n)
-    said = np.sort(2 * questions + side)
-    new = said[1:] != said[:-1]
-    contradictions = int(np.count_nonzero(new & (said[1:] // 2 == said[:-1] // 2)))
+    repeats, contradictions = count_repeats(questions, side)
     asked = np.zeros(n, dtype=bool)
     asked[rows.reshape(-1)] = True
     names = comparisons.names
 
-    def called(objects: NDArray[Any]) -> list[Any]:
-        return [names[number] for number in objects] if names is not None else objects.tolist()
+    def label(objects: NDArray[Any]) -> list[Any]:
+        return [names[index] for index in objects] if names is not None else objects.tolist()
 
     return Report(
         objects=n,
         rows=len(rows),
         answers=comparisons.n_answers,
-        repeats=int(np.count_nonzero(~new)),
+        repeats=repeats,
         contradictions=contradictions,
-        never_asked=called(np.flatnonzero(~asked)),
-        groups=[called(group) for group in _groups(rows, n, asked)],
+        never_asked=label(np.flatnonzero(~asked)),
+        groups=[label(group) for group in _groups(rows, n, asked)],
         agreement={} if comparisons.subjects is None else _agreement(questions, side, comparisons.subjects),
         dropped=comparisons.n_dropped,
     )
+
+
+def count_repeats(questions: NDArray[np.int64], side: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return how many rows repeat an earlier row and how many are contradicted; takes `question_codes`."""
+    codes = np.sort(2 * questions + side)
+    new = codes[1:] != codes[:-1]
+    return int(np.count_nonzero(~new)), int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
 
 
 def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
@@ -151,9 +146,7 @@ def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.int
     return sorted(groups, key=len, reverse=True)
 
 
-def _agreement(
-    questions: NDArray[np.int64], side: NDArray[np.bool_], subjects: NDArray[Any]
-) -> dict[Any, Agreement]:
+def _agreement(questions: NDArray[Any], side: NDArray[Any], subjects: NDArray[Any]) -> dict[Any, Agreement]:
     people, person = np.unique(subjects, return_inverse=True)
     person = person.reshape(-1)
     vote = np.where(side, 1, -1)

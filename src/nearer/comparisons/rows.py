@@ -1,8 +1,7 @@
-"""Rows of object numbers: what makes one impossible, and how to say so.
+"""Rows of object indices: which are invalid, the error messages for them, and which rows an index selects.
 
-Everything a user can hand over (lists, arrays of any number type, text that spells numbers) becomes one
-int32 array here, block by block, so that ten million rows need no large temporaries. An array that is
-already int32 and C-contiguous is not copied.
+Lists, arrays of any number type and text that spells numbers become one int32 array here, block by block, so that
+ten million rows need no large temporaries. An array that is already int32 and C-contiguous is not copied.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,16 +14,11 @@ BLOCK = 1 << 17
 LARGEST = int(np.iinfo(np.int32).max) - 1
 
 Rows = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 class BadRowError(ValueError):
-    """A row that says nothing; `row` is its number and `problem` the rest of the sentence.
-
-    Examples
-    --------
-    >>> str(BadRowError(17, "compares object 4 with itself"))
-    'row 17 compares object 4 with itself'
-    """
+    """An invalid row; `row` is its number and `problem` the rest of the sentence."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(f"row {row} {problem}")
@@ -36,27 +30,18 @@ class BadRowError(ValueError):
 
 
 def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
-    """Cut ``range(n)`` into slices of at most `size`.
-
-    Examples
-    --------
-    >>> list(blocks(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Yield slices of at most `size` that cover ``range(n)``."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
-def impossible(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows compare an object, or a pair of objects, with itself.
+def flip_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the opposite of each row: near and far are swapped."""
+    return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
 
-    Examples
-    --------
-    >>> impossible(np.array([[0, 1, 2], [0, 0, 2]]))
-    array([False,  True])
-    >>> impossible(np.array([[0, 1, 0, 2], [0, 1, 1, 0]]))
-    array([False,  True])
-    """
+
+def compares_with_itself(rows: NDArray[Any]) -> Mask:
+    """Return which rows compare an object, or a pair of objects, with itself."""
     if rows.shape[1] == 3:
         a, b, c = rows.T
         return np.asarray((a == b) | (a == c) | (b == c))
@@ -67,48 +52,33 @@ def impossible(rows: NDArray[Any]) -> NDArray[np.bool_]:
 
 def clean_rows(
     values: Any, *, n_objects: int | None = None, names: Sequence[str] | None = None, drop: bool = False
-) -> tuple[Rows, int, NDArray[np.bool_] | None]:
-    """Turn `values` into read-only int32 rows.
-
-    Returns
-    -------
-    rows : int32 array
-    n_objects : int
-        The number given, or one more than the largest object that occurs.
-    keep : bool array or None
-        With ``drop=True`` and bad rows present: which of the given rows were kept.
-
-    Examples
-    --------
-    >>> rows, n_objects, keep = clean_rows([[0, 1, 2], [3, 3, 0]], drop=True)
-    >>> rows, n_objects, keep
-    (array([[0, 1, 2]], dtype=int32), 3, array([ True, False]))
-    """
-    values = _two_dimensional(values)
+) -> tuple[Rows, int, Mask | None]:
+    """Return read-only int32 rows, the number of objects, and with `drop` the mask of valid rows (None: all)."""
+    values = _as_table(values)
     limit = LARGEST if n_objects is None else n_objects
-    untouched = values.dtype == np.int32 and values.flags.c_contiguous
-    rows = values.view() if untouched else np.empty(values.shape, dtype=np.int32)
-    keep: NDArray[np.bool_] | None = None
+    no_copy = values.dtype == np.int32 and values.flags.c_contiguous
+    rows = values.view() if no_copy else np.empty(values.shape, dtype=np.int32)
+    keep: Mask | None = None
     largest = -1
     for block in blocks(len(values)):
-        given = _as_numbers(values[block], block.start, drop)
+        part = _as_numbers(values[block], block.start, drop)
         with np.errstate(invalid="ignore"):
-            good = (given >= 0) & (given < limit)
-            if given.dtype.kind == "f":
-                good &= given == np.floor(given)
-        good_rows = good.all(axis=1) & ~impossible(given)
+            good = (part >= 0) & (part < limit)
+            if part.dtype.kind == "f":
+                good &= part == np.floor(part)
+        good_rows = good.all(axis=1) & ~compares_with_itself(part)
         if not good_rows.all():
             if not drop:
                 first = int(np.argmin(good_rows))
-                raise BadRowError(block.start + first, _problem(given[first], n_objects, names))
+                raise BadRowError(block.start + first, _describe_problem(part[first], n_objects, names))
             if keep is None:
                 keep = np.ones(len(values), dtype=bool)
             keep[block] = good_rows
-            given = np.where(good_rows[:, None], given, 0)
-        if not untouched:
-            rows[block] = given
-        if given.size:
-            largest = max(largest, int(given.max()))
+            part = np.where(good_rows[:, None], part, 0)
+        if not no_copy:
+            rows[block] = part
+        if part.size:
+            largest = max(largest, int(part.max()))
     if keep is not None:
         rows = rows[keep]
         largest = int(rows.max(initial=-1))
@@ -116,17 +86,8 @@ def clean_rows(
     return rows, largest + 1 if n_objects is None else n_objects, keep
 
 
-def leave_out(
-    rows: Rows, keep: NDArray[np.bool_] | None, bad: NDArray[np.bool_]
-) -> tuple[Rows, NDArray[np.bool_] | None]:
-    """Drop more of the rows that were given: the kept rows, and which of those given they are.
-
-    Examples
-    --------
-    >>> rows = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.int32)
-    >>> leave_out(rows, np.array([True, False, True]), np.array([False, False, True]))
-    (array([[0, 1, 2]], dtype=int32), array([ True, False, False]))
-    """
+def drop_rows(rows: Rows, keep: Mask | None, bad: Mask) -> tuple[Rows, Mask | None]:
+    """Drop further rows; `keep` and `bad` are masks over the rows before any was dropped."""
     if not bad.any():
         return rows, keep
     rows = rows[~bad] if keep is None else rows[~bad[keep]]
@@ -134,7 +95,7 @@ def leave_out(
     return rows, ~bad if keep is None else keep & ~bad
 
 
-def _two_dimensional(values: Any) -> NDArray[Any]:
+def _as_table(values: Any) -> NDArray[Any]:
     try:
         values = np.asarray(values)
     except ValueError as error:
@@ -150,7 +111,7 @@ def _two_dimensional(values: Any) -> NDArray[Any]:
 
 
 def _as_numbers(block: NDArray[Any], start: int, drop: bool) -> NDArray[Any]:
-    """Text and Python objects as floats (whole numbers up to 2**53 stay exact); numbers as they are."""
+    """Return text and Python objects as floats (integers up to 2**53 are exact), numbers unchanged."""
     if block.dtype.kind in "iuf":
         return block
     try:
@@ -162,14 +123,13 @@ def _as_numbers(block: NDArray[Any], start: int, drop: bool) -> NDArray[Any]:
                 numbers[position] = float(cell)
             except (TypeError, ValueError):
                 if not drop:
-                    raise BadRowError(
-                        start + position[0], f"holds {cell!r}, which is not the number of an object"
-                    ) from None
+                    problem = f"holds {cell!r}, which is not the number of an object"
+                    raise BadRowError(start + position[0], problem) from None
         return numbers
 
 
-def _problem(row: NDArray[Any], n_objects: int | None, names: Sequence[str] | None) -> str:
-    """What is wrong with one bad row, as the end of the sentence that starts with its number."""
+def _describe_problem(row: NDArray[Any], n_objects: int | None, names: Sequence[str] | None) -> str:
+    """Return what is wrong with a row, as the end of a sentence that starts with its number."""
     for value in row.tolist():
         if value != value:
             return "holds NaN, which is not the number of an object"
@@ -182,27 +142,20 @@ def _problem(row: NDArray[Any], n_objects: int | None, names: Sequence[str] | No
         if value >= LARGEST:
             return f"names object {int(value)}, which does not fit into 32 bits"
 
-    def called(value: Any) -> str:
+    def name(value: Any) -> str:
         return f"object {int(value)}" + ("" if names is None else f" ({names[int(value)]})")
 
     if len(row) == 3:
         if row[1] == row[2]:
-            return f"has {called(row[1])} both as the nearer and as the farther one"
-        return f"compares {called(row[0])} with itself"
+            return f"has {name(row[1])} both as the nearer and as the farther one"
+        return f"compares {name(row[0])} with itself"
     if row[0] == row[1] or row[2] == row[3]:
-        return f"compares {called(row[0] if row[0] == row[1] else row[2])} with itself"
-    return f"compares the pair of {called(row[0])} and {called(row[1])} with itself"
+        return f"compares {name(row[0] if row[0] == row[1] else row[2])} with itself"
+    return f"compares the pair of {name(row[0])} and {name(row[1])} with itself"
 
 
-def pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the near pair and the far pair of each row, whichever way round the pairs are written.
-
-    Examples
-    --------
-    >>> near, far = pair_codes(np.array([[0, 1, 2, 3], [1, 0, 3, 2]], dtype=np.int32), 4)
-    >>> near.tolist(), far.tolist()
-    ([1, 1], [11, 11])
-    """
+def _pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return codes of the near pair and the far pair of each row; the order within a pair does not matter."""
 
     def code(x: Rows, y: Rows) -> NDArray[np.int64]:
         return np.minimum(x, y).astype(np.int64) * n_objects + np.maximum(x, y)
@@ -212,15 +165,8 @@ def pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Number the question that each row answers, and say which of its two answers was given.
-
-    Examples
-    --------
-    >>> questions, sides = question_codes(np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2]], dtype=np.int32), 3)
-    >>> questions.tolist(), sides.tolist()
-    ([0, 0, 1], [True, False, True])
-    """
-    near, far = pair_codes(rows, n_objects)
+    """Return the index of the question that each row answers, and which of its two answers the row gives."""
+    near, far = _pair_codes(rows, n_objects)
     side = near < far
     if n_objects < 50_000:  # then a pair's code is below 2**31.2 and two of them fit into 63 bits
         keys = np.minimum(near, far) * (n_objects * n_objects) + np.maximum(near, far)
@@ -233,14 +179,50 @@ def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def squared_distances(points: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Squared distance of the near pair and of the far pair of each row.
-
-    Examples
-    --------
-    >>> squared_distances(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1, 2]]))
-    (array([1.]), array([9.]))
-    """
+    """Return the squared distance of the near pair and of the far pair of each row."""
     second = 0 if rows.shape[1] == 3 else 2
     near = points[rows[:, 0]] - points[rows[:, 1]]
     far = points[rows[:, second]] - points[rows[:, -1]]
     return np.einsum("nd,nd->n", near, near), np.einsum("nd,nd->n", far, far)
+
+
+def select_rows(key: Any, n_rows: int, answers: Rows | None, n_answers: int) -> tuple[NDArray[np.intp], bool]:
+    """Return the rows that a slice, mask or list of indices selects, by whole answers, and whether any repeats."""
+    index = _row_indices(key, n_rows)
+    if answers is not None:
+        index = _whole_answers(answers, n_answers, index)
+    seen = np.zeros(n_rows, dtype=bool)
+    seen[index] = True
+    return index, int(np.count_nonzero(seen)) < len(index)
+
+
+def _whole_answers(answers: NDArray[np.int32], n_answers: int, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return all rows of the answers whose first row is in `index`, in the order of `index`."""
+    first = np.empty(len(answers), dtype=bool)  # answers are numbered in order of first appearance
+    first[:1] = True
+    np.greater(answers[1:], np.maximum.accumulate(answers)[:-1], out=first[1:])
+    selected = answers[index[first[index]]]
+    counts = np.bincount(answers, minlength=n_answers)
+    ends = np.cumsum(counts)
+    by_answer = np.argsort(answers, kind="stable")
+    lengths = counts[selected]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return by_answer[np.repeat((ends - counts)[selected], lengths) + within]
+
+
+def _row_indices(key: Any, n_rows: int) -> NDArray[np.intp]:
+    """Return the row indices of a slice, a mask or a list of indices, validated."""
+    if isinstance(key, slice):
+        return np.arange(n_rows)[key]
+    index = np.asarray(key)
+    if index.dtype == bool:
+        if index.shape != (n_rows,):
+            raise IndexError(f"a mask must have one value for each of the {n_rows} rows; got shape {index.shape}")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise IndexError(f"rows are selected by a slice, a mask or a list of row numbers; got {key!r}")
+    if index.min() < -n_rows or index.max() >= n_rows:
+        raise IndexError(f"there are {n_rows} rows; got row numbers from {index.min()} to {index.max()}")
+    return np.where(index < 0, index + n_rows, index).astype(np.intp)

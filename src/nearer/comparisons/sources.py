@@ -1,7 +1,7 @@
 """Comparisons in chunks, for data that do not fit into memory.
 
-A source knows how many rows and objects there are and can walk through the rows as often as asked; it holds
-none of them. `nearer.scan` makes one from files.
+A source knows how many rows and objects there are and can iterate over the rows any number of times; it holds none
+of them. `nearer.scan` creates one from files.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ComparisonSource:
-    """Comparisons that are read chunk by chunk, each time anew.
+    """Comparisons that are read chunk by chunk, anew for each iteration.
 
     Parameters
     ----------
@@ -55,14 +55,5 @@ class ComparisonSource:
         return f"ComparisonSource({len(self)} {kind}, {self.n_objects} objects)"
 
     def chunks(self) -> "Iterator[Comparisons]":
-        """Walk through the rows once, a chunk at a time.
-
-        Examples
-        --------
-        >>> from nearer import Comparisons
-        >>> part = Comparisons([[0, 1, 2]])
-        >>> source = ComparisonSource(lambda: iter([part]), n_rows=1, n_columns=3, n_objects=3)
-        >>> next(source.chunks())
-        Comparisons(1 triplets, 3 objects)
-        """
+        """Iterate over the rows once, one chunk at a time."""
         return self._read()

@@ -1,6 +1,6 @@
-"""Data sets that come with the library, one file each: what it is, where it comes from, its licence.
+"""Data sets that come with the library, one file each with its description, source and licence.
 
-Nothing is downloaded when this package is imported or when one of its functions is called.
+Nothing is downloaded.
 """
 
 from nearer.datasets.europe import Europe, europe

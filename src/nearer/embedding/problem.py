@@ -25,29 +25,14 @@ LOW = 4096  # the loops split a number of steps into high * 4096 + low
 
 
 class Problem(AbstractContextManager):
-    """Comparisons, loss and ridge as one function of the points.
+    """Comparisons, loss and ridge (the weight of |X|² / n beside the mean loss) as one function of the points.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-        What the points should satisfy.
-    loss : object
-        A settled loss.
-    regularization : float
-        Weight of |X|² / n beside the mean loss.
-    n_jobs : int
-        Threads. Sums are reduced in a fixed order, so the result depends on their number only.
-    random : numpy.random.Generator
-        Draws the rows of stochastic steps.
+    Sums of the threads are reduced in a fixed order, so the result depends only on their number, `n_jobs`. The
+    generator `random` draws the rows of stochastic steps.
     """
 
     def __init__(
-        self,
-        comparisons: Comparisons,
-        loss: Any,
-        regularization: float,
-        n_jobs: int,
-        random: np.random.Generator,
+        self, comparisons: Comparisons, loss: Any, regularization: float, n_jobs: int, random: np.random.Generator
     ) -> None:
         self.rows = comparisons.rows
         self.loss = loss
@@ -58,8 +43,10 @@ class Problem(AbstractContextManager):
         self.absolute_weights = np.ones(1) if comparisons.weights is None else comparisons.weights
         self.weights = self.absolute_weights  # with a mean of one, so that F is a weighted mean
         if comparisons.weights is not None:
-            relative = comparisons.weights / comparisons.weights.max()  # a sum of huge weights would overflow
-            self.weights = np.ascontiguousarray(relative * (len(relative) / relative.sum()))
+            weights = comparisons.weights
+            if weights.max() > np.finfo(np.float64).max / len(weights):  # their sum would overflow
+                weights = weights / weights.max()
+            self.weights = np.ascontiguousarray(weights * (len(weights) / weights.sum()))
         self._stack = ExitStack()
         self._map: Callable = map
         self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}

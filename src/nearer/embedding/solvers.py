@@ -75,12 +75,12 @@ class SVRG(Solver):
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         steps = self.inner_steps or -(-problem.n_rows // (self.batch_size * problem.n_jobs))
-        evaluations = problem.n_rows
+        evaluations = problem.n_rows  # since the last report
         per_try = problem.n_rows + 2 * steps * self.batch_size * problem.n_jobs
         value, gradient = problem.value_and_gradient(points)
         step_size = self._first_step(problem, points, gradient, steps)
         sample, epoch = points, 0
-        while monitor.go_on(points, loss=value, step_size=step_size, gradient_evaluations=evaluations):
+        while monitor.go_on(points, loss=value, step_size=step_size, evaluations=evaluations):
             stop_at = int(problem.random.integers(steps)) + 1 if self.output == "random" else None
             least, tries = step_size, 0
             while tries < (HALVINGS if self._guarded else 1):
@@ -97,14 +97,13 @@ class SVRG(Solver):
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
                 break
-            evaluations += tries * per_try
+            evaluations = tries * per_try
             epoch += 1
             if self.output == "random" and problem.random.integers(epoch) == 0:
                 sample = middle
             if self.step_size == "sbb":
-                step_size = (
-                    sbb_step(end - points, end_gradient - gradient, self.epsilon, steps * step_size) / steps
-                )
+                moved, turned = end - points, end_gradient - gradient
+                step_size = sbb_step(moved, turned, self.epsilon, steps * step_size) / steps
             if self._guarded:
                 step_size = max(step_size, least)
             points, value, gradient = end, end_value, end_gradient
@@ -149,14 +148,14 @@ class SGD(Solver):
         value, gradient = problem.value_and_gradient(points)
         first = self.step_size or probe_step(problem, points, gradient) / steps
         epoch, step_size, evaluations = 0, first, problem.n_rows
-        while monitor.go_on(points, loss=value, step_size=step_size, gradient_evaluations=evaluations):
+        while monitor.go_on(points, loss=value, step_size=step_size, evaluations=evaluations):
             step_size = first / (1.0 + self.decay * epoch)
             end = problem.sgd_run(points, step_size, steps)
             end_value, _ = problem.value_and_gradient(end)
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
                 break
-            evaluations += 2 * problem.n_rows
+            evaluations = 2 * problem.n_rows
             points, value, epoch = end, end_value, epoch + 1
         return points
 
@@ -186,14 +185,12 @@ class Batch(Solver):
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         step_size = 1.0 if self.step_size == "adaptive" else float(self.step_size)
         value, gradient = problem.value_and_gradient(points)
-        evaluations = problem.n_rows
-        while monitor.go_on(points, loss=value, step_size=step_size, gradient_evaluations=evaluations):
+        while monitor.go_on(points, loss=value, step_size=step_size, evaluations=problem.n_rows):
             end = points - points.dtype.type(step_size * len(points)) * gradient
             end_value, end_gradient = problem.value_and_gradient(end)
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
                 break
-            evaluations += problem.n_rows
             if self.step_size == "adaptive":
                 step_size *= 1.01 if end_value < value else 0.5
             points, value, gradient = end, end_value, end_gradient
@@ -232,15 +229,16 @@ class LBFGS(Solver):
             return value, gradient.ravel().astype(np.float64)
 
         def report(intermediate_result: Any) -> None:
-            nonlocal points
+            nonlocal points, evaluations
             points = intermediate_result.x.reshape(shape).astype(dtype)
-            loss = intermediate_result.fun
-            if not monitor.go_on(points, loss=loss, step_size=1.0, gradient_evaluations=evaluations):
+            count, evaluations = evaluations, 0
+            if not monitor.go_on(points, loss=intermediate_result.fun, step_size=1.0, evaluations=count):
                 raise StopIteration
 
         value, _ = objective(points.ravel())
-        if not monitor.go_on(points, loss=value, step_size=1.0, gradient_evaluations=evaluations):
+        if not monitor.go_on(points, loss=value, step_size=1.0, evaluations=problem.n_rows):
             return points
+        evaluations = 0
         options = {
             "maxcor": self.memory,
             "maxiter": monitor.max_iter,

@@ -1,4 +1,4 @@
-"""Features on their way: into a learned map, by how much they tell about a class, and from texts."""
+"""Features: into a learned map, selected by information gain, and from texts."""
 
 from nearer.features.feature_map import FeatureMap
 from nearer.features.information import InformationGain

@@ -1,57 +1,66 @@
-"""From texts to features: the terms that tell most, weighted, in rows of unit length.
+"""From texts to features: tf-idf of the most informative terms, in rows of unit length.
 
-The way of the text experiments of Shalit, Weinshall and Chechik 2012 (LORETA): counts of words, of these the most
-informative about the class, weighted by how rare they are (tf-idf). The steps are scikit-learn's CountVectorizer,
-our InformationGain and scikit-learn's TfidfTransformer; here they are one transformer, whose learned part is a
-list of terms and their weights, so that it can be saved in a model file.
+As in the text experiments of Shalit, Weinshall and Chechik 2012 (LORETA): word counts, the words that are most
+informative about the class, tf-idf weights. The steps are scikit-learn's CountVectorizer, our InformationGain and
+scikit-learn's TfidfTransformer; one transformer learns a list of terms and weights, which a model file can hold.
 """
 
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
-from sklearn.utils import Tags
+from sklearn.utils import InputTags, Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from nearer.features.information import InformationGain
+from nearer.formats import FeatureTable
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
+from nearer.parameters import COUNT, Constraint, check_parameters, unchanged_on_failure
 
-TERM = r"(?u)\b\w\w+\b"  # words of two or more letters or digits, scikit-learn's own pattern
+TERM = r"(?u)\b\w\w+\b"  # words of two or more letters or digits, scikit-learn's pattern
+
+
+def _is_stop_words(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(word, str) for word in value)
+    return value is None or (isinstance(value, str) and value == "english")
+
+
+STOP_WORDS = Constraint(_is_stop_words, "'english', a list of str or None")
 
 
 class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
-    """Texts as rows of unit length: tf-idf of the terms that tell most about the class, best first.
+    """Tf-idf of the terms that are most informative about the class, in rows of unit length.
 
     Terms are words of two or more letters or digits, in lower case.
 
     Parameters
     ----------
-    n_terms : int, default=20_000
-        How many terms to keep at most.
-    min_documents : int, default=2
-        Leave out terms that are in fewer texts than this.
+    max_features : int, default=20_000
+        Largest number of terms to keep.
+    min_df : int, default=2
+        Smallest number of texts that a term must occur in.
     stop_words : {"english"}, list of str or None, default="english"
-        Words that are no terms: scikit-learn's English ones, those of a list, or none.
+        Words to leave out: scikit-learn's English stop words, those of a list, or none.
 
     Attributes
     ----------
     terms_ : array of str of shape (n_terms,)
-        The terms, best first: one column each.
-    weights_ : array of shape (n_terms,)
-        Inverse document frequency of each term, as scikit-learn's ``TfidfTransformer`` has it.
+        The terms, most informative first: one column each.
+    idf_ : array of shape (n_terms,)
+        Inverse document frequency of each term, as in scikit-learn's ``TfidfTransformer``.
     scores_ : array of shape (n_terms,), or None
-        Bits that each term tells about the class (:class:`nearer.InformationGain`); None without classes.
+        Information gain of each term in bits (:class:`nearer.InformationGain`); None without classes.
     column_ : str or None
-        The name of the Series of texts, where it had one. The command line reads this column of a table.
+        The name of the Series of texts, or the column of the FeatureTable; None if they had no name. The command
+        line reads this column of a table.
 
     See Also
     --------
-    nearer.InformationGain : The choice of terms.
+    nearer.InformationGain : The selection of terms.
 
     Notes
     -----
@@ -61,7 +70,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
     --------
     >>> from nearer.features import TextFeatures
     >>> texts = ["the cat sat", "a cat and a dog", "stocks fell", "stocks and bonds"]
-    >>> words = TextFeatures(n_terms=1).fit(texts, ["pets", "pets", "money", "money"])
+    >>> words = TextFeatures(max_features=1).fit(texts, ["pets", "pets", "money", "money"])
     >>> words.terms_, words.scores_
     (array(['cat'], dtype=object), array([1.]))
     >>> words.transform(["Cat, cat!", "a dog"]).toarray()
@@ -69,18 +78,15 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
            [0.]])
     """
 
-    _learned_arrays = ("terms_", "weights_", "scores_")
+    _learned_arrays = ("terms_", "idf_", "scores_")
     _learned_values = ("column_",)
+    _constraints: ClassVar = {"max_features": COUNT, "min_df": COUNT, "stop_words": STOP_WORDS}
 
     def __init__(
-        self,
-        n_terms: int = 20_000,
-        *,
-        min_documents: int = 2,
-        stop_words: str | list[str] | None = "english",
+        self, max_features: int = 20_000, *, min_df: int = 2, stop_words: str | list[str] | None = "english"
     ) -> None:
-        self.n_terms = n_terms
-        self.min_documents = min_documents
+        self.max_features = max_features
+        self.min_df = min_df
         self.stop_words = stop_words
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -88,11 +94,11 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
 
         Parameters
         ----------
-        X : list, array or Series of str
+        X : list, array or Series of str, or FeatureTable
             The texts.
         y : array of shape (n_texts,), optional
-            The class of each: then the terms are those that tell most about it. By default they are those that are
-            in most texts; of equal ones, here and there, the first in the alphabet.
+            The class of each text: the terms that are most informative about it are kept. By default the terms
+            that occur in most texts are kept. Ties are broken alphabetically.
 
         Returns
         -------
@@ -113,22 +119,25 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         -------
         csr_array of shape (n_texts, n_terms)
         """
-        self._check_parameters()
+        check_parameters(self)
         texts = as_texts(X)
         with unchanged_on_failure(self):
-            counter = CountVectorizer(
-                token_pattern=TERM, stop_words=self.stop_words, min_df=self.min_documents, dtype=np.float64
-            )
-            counts = self._counted(counter, texts)
-            order, scores = _in_order(counts, y)
-            chosen = order[: self.n_terms]
-            self.terms_ = counter.get_feature_names_out()[chosen].astype(object)
-            self.scores_ = None if scores is None else scores[chosen]
-            counts = counts[:, chosen]
-            self.weights_ = TfidfTransformer().fit(counts).idf_
-            name = getattr(X, "name", None)
-            self.column_ = name if isinstance(name, str) else None
-            return self._weighted(counts)
+            selection = {"stop_words": self.stop_words, "min_df": self.min_df}
+            counter = CountVectorizer(token_pattern=TERM, dtype=np.float64, **selection)
+            try:
+                counts = csr_array(counter.fit_transform(texts))
+            except ValueError as error:
+                raise ValueError(
+                    f"no term is in at least min_df={self.min_df} of the {len(texts)} texts, without stop words"
+                ) from error
+            order, scores = _order_terms(counts, y)
+            order = order[: self.max_features]
+            self.terms_ = counter.get_feature_names_out()[order].astype(object)
+            self.scores_ = None if scores is None else scores[order]
+            counts = counts[:, order]
+            self.idf_ = TfidfTransformer().fit(counts).idf_
+            self.column_ = _column_name(X)
+            return self._weight(counts)
 
     def transform(self, X: Any) -> csr_array:
         """Return texts as features.
@@ -141,11 +150,11 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         Returns
         -------
         csr_array of shape (n_texts, n_terms)
-            Rows of unit length, or of zeros; indices are sorted and none is there twice.
+            Rows of unit length, or of zeros; with sorted indices and without duplicates.
         """
         check_is_fitted(self)
         counter = CountVectorizer(token_pattern=TERM, vocabulary=self.terms_.tolist(), dtype=np.float64)
-        return self._weighted(csr_array(counter.transform(as_texts(X))))
+        return self._weight(csr_array(counter.transform(as_texts(X))))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the terms.
@@ -153,7 +162,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         Parameters
         ----------
         input_features : None
-            Is here for scikit-learn and means nothing.
+            Ignored; for compatibility with scikit-learn.
 
         Returns
         -------
@@ -162,77 +171,57 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         check_is_fitted(self)
         return self.terms_
 
-    def _counted(self, counter: CountVectorizer, texts: Sequence[str]) -> csr_array:
-        try:
-            return csr_array(counter.fit_transform(texts))
-        except ValueError as error:
-            raise ValueError(
-                f"no term is in at least min_documents={self.min_documents} of the {len(texts)} texts, when stop "
-                "words are left out"
-            ) from error
-
-    def _weighted(self, counts: csr_array) -> csr_array:
+    def _weight(self, counts: csr_array) -> csr_array:
         """Return counts as tf-idf of unit length, as TfidfTransformer does."""
         counts.sort_indices()
-        counts.data *= self.weights_[counts.indices]
+        counts.data *= self.idf_[counts.indices]
         return csr_array(normalize(counts, copy=False))
 
-    def _check_parameters(self) -> None:
-        check(self, "n_terms", is_count(self.n_terms), "a whole number > 0")
-        check(self, "min_documents", is_count(self.min_documents), "a whole number > 0")
-        words = self.stop_words
-        listed = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        good = words is None or listed or (isinstance(words, str) and words == "english")
-        check(self, "stop_words", good, "'english', a list of str or None")
-
     def _loaded(self) -> None:
-        """Refuse what was read where it does not fit together."""
-        self._check_parameters()
+        """Raise a ValueError if the attributes that were read do not fit together."""
+        check_parameters(self)
         n = len(self.terms_)
         if self.terms_.dtype.kind != "U" or self.terms_.shape != (n,) or len(set(self.terms_.tolist())) != n:
-            raise ValueError("the terms are not a list of words, each there once")
+            raise ValueError("the terms are not a list of different words")
         self.terms_ = self.terms_.astype(object)
-        shapes = [part.shape for part in (self.weights_, self.scores_) if part is not None]
+        shapes = [part.shape for part in (self.idf_, self.scores_) if part is not None]
         if not n or any(shape != (n,) for shape in shapes):
-            raise ValueError(f"{n} terms and weights or scores of shape {shapes} do not fit together")
+            raise ValueError(f"{n} terms and idf or scores of shape {shapes} do not fit together")
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that texts are wanted, and no table of numbers."""
+        """Declare that the input is texts, not a table of numbers."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
+        tags.input_tags = InputTags(string=True, two_d_array=False)
         return tags
 
 
 def as_texts(X: Any) -> list[str]:
-    """Return texts as a list; ValueError that names the first that is none.
-
-    Examples
-    --------
-    >>> as_texts(["a cat", None])
-    Traceback (most recent call last):
-    ValueError: row 1 is None, of type NoneType, where a text is wanted
-    """
+    """Return texts as a list; raise a ValueError that names the first value that is not a text."""
+    X = X.X if isinstance(X, FeatureTable) else X
     shape = getattr(X, "shape", None)
     if isinstance(X, str) or not (isinstance(X, list | tuple) if shape is None else len(shape) == 1):
-        what = f"a {type(X).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
-        raise ValueError(f"texts are wanted as a list, one-dimensional array or Series of str; got {what}")
+        kind = f"a {type(X).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
+        raise ValueError(f"texts must be a list, one-dimensional array or Series of str; got {kind}")
     texts = list(X)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ValueError(
-                f"row {row} is {str(text)[:40]}, of type {type(text).__name__}, where a text is wanted"
-            )
+            raise ValueError(f"row {row} is {str(text)[:40]}, of type {type(text).__name__}, and not a text")
     if not texts:
-        raise ValueError("there are no texts: at least one is wanted")
+        raise ValueError("there are no texts: at least one is required")
     return texts
 
 
-def _in_order(counts: csr_array, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the columns, best first, and what they tell about classes where there are any."""
+def _column_name(X: Any) -> str | None:
+    """Return the name of the column that texts come from, if they are a named Series or a FeatureTable."""
+    name = X.columns[0] if isinstance(X, FeatureTable) and X.columns else getattr(X, "name", None)
+    return name if isinstance(name, str) else None
+
+
+def _order_terms(counts: csr_array, y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the columns, best first, and their information gain if there are classes."""
     if y is None:
-        documents = np.bincount(counts.indices, minlength=counts.shape[1])
-        return np.argsort(-documents, kind="stable"), None
+        document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        return np.argsort(-document_frequency, kind="stable"), None
     check_consistent_length(counts, y)
     gain = InformationGain("all").fit(counts, y)
     return gain.order_, gain.scores_

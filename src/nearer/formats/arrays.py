@@ -1,23 +1,25 @@
-"""Numpy's own files: ``.npy`` is the rows and nothing else, ``.npz`` keeps everything. Never unpickled.
+"""NumPy's own files: ``.npy`` holds the rows only, ``.npz`` keeps everything. Nothing is unpickled.
 
-An ``.npz`` of ours has `rows`, `n_objects` and, where there are any, `names`, `weights`, `subjects`,
-`answers` and ``extra__<name>``. cblearn's arrays load too: triplets alone (list-order), with booleans or ±1
-(list-boolean), or with signed counts (list-count), under any of the keys below; weights beside signed
-counts say how much each of the counted answers weighs. Other arrays of one value a
-row are kept as extra columns.
+Our ``.npz`` files have `rows`, `n_objects` and, if there are any, `names`, `weights`, `subjects`, `answers` and
+``extra__<name>``. cblearn's arrays can be read too: triplets alone (list-order), with booleans or ±1
+(list-boolean), or with signed counts (list-count), under any of the keys below; weights beside signed counts are
+the weight of each counted answer. Other arrays with one value per row are kept as extra columns. Features are read
+from the same kinds of file.
 """
 
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.answers import turned
-from nearer.comparisons.columns import clean_weights
-from nearer.comparisons.rows import BadRowError
+from nearer.comparisons.columns import clean_numbers
+from nearer.comparisons.rows import BadRowError, flip_rows
+from nearer.formats.tables import OBJECTS, Table, optional_columns
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
 RESPONSES = ("responses", "response", "y")
@@ -27,34 +29,30 @@ COLUMNS = {
     "answers": ("answers",),
 }
 EXTRA = "extra__"
+CSR = ("data", "indices", "indptr", "shape")
 
 
 def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparisons:
     """Read an npy or npz file."""
     arrays = {"rows": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
-    key = next((key for key in ROWS if key in arrays), None)
-    if key is None:
-        found = ", ".join(arrays) or "nothing"
-        raise ValueError(f"{path} has no array of comparisons under {', '.join(ROWS)}; it has {found}")
-    rows = arrays.pop(key)
+    known = ", ".join(arrays) or "nothing"
+    rows = _pop(arrays, ROWS)
+    if rows is None:
+        raise ValueError(f"{path} has no array of comparisons under {', '.join(ROWS)}; it has {known}")
     if rows.ndim == 0:
-        raise ValueError(f"{path}: its array {key!r} is a single value, not a table of comparisons")
+        raise ValueError(f"{path}: its array of comparisons is a single value, not a table")
     if len(rows) == 0:
-        raise ValueError(f"{path} is empty: its array {key!r} has no rows")
+        raise ValueError(f"{path} is empty: its array of comparisons has no rows")
     drop = bad_rows == "drop"
-    fields: dict[str, Any] = {}
-    counts = None
     try:
-        response = next((key for key in RESPONSES if key in arrays), None)
-        if response is not None:
-            rows, counts = answered(rows, arrays.pop(response), drop)
-        for what, keys in COLUMNS.items():
-            found_key = next((key for key in keys if key in arrays), None)
-            if found_key is not None:
-                fields[what] = arrays.pop(found_key)
-        if counts is not None:
-            weights = fields.get("weights")
-            fields["weights"] = counts if weights is None else counts * clean_weights(weights, len(rows), drop)
+        responses = _pop(arrays, RESPONSES)
+        fields: dict[str, Any] = {what: _pop(arrays, keys) for what, keys in COLUMNS.items()}
+        if responses is not None:
+            rows, counts = apply_counts(rows, responses, drop)
+            if fields["weights"] is None:
+                fields["weights"] = counts
+            elif counts is not None:
+                fields["weights"] = counts * clean_numbers(fields["weights"], "weight", len(rows), drop)
         if "names" in arrays:
             fields["names"] = arrays.pop("names").tolist()
         if "n_objects" in arrays:
@@ -69,18 +67,18 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         raise ValueError(f"{path}: {error}") from None
 
 
-def answered(
+def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
+    """Remove the array of the first of the keys that is there, and return it; None if none is there."""
+    key = next((key for key in keys if key in arrays), None)
+    return None if key is None else arrays.pop(key)
+
+
+def apply_counts(
     queries: NDArray[Any], responses: NDArray[Any], drop: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Rows and weights from queries and booleans, ±1 or signed counts.
+    """Return rows and weights from queries and booleans, ±1 or signed counts.
 
     A response that says neither yes nor no is a BadRowError; with `drop` it leaves an impossible row.
-
-    Examples
-    --------
-    >>> rows, weights = answered(np.array([[0, 1, 2], [0, 1, 2]]), np.array([3, -1]))
-    >>> rows.tolist(), weights
-    ([[0, 1, 2], [0, 2, 1]], array([3., 1.]))
     """
     if queries.ndim != 2 or queries.shape[1] not in (3, 4) or responses.shape != (len(queries),):
         raise ValueError(f"queries of shape {queries.shape} and responses of shape {responses.shape} do not match")
@@ -92,7 +90,7 @@ def answered(
     if bad.any() and not drop:
         first = int(np.argmax(bad))
         raise BadRowError(first, f"has response {responses[first]}, which says neither yes nor no")
-    rows = np.where(responses[:, None] > 0, queries, turned(queries))
+    rows = np.where(responses[:, None] > 0, queries, flip_rows(queries))
     counts = np.abs(responses).astype(np.float64)
     if bad.any():
         rows, counts = rows.astype(np.float64), np.where(bad, 1.0, counts)
@@ -100,8 +98,19 @@ def answered(
     return rows, None if (counts == 1).all() else counts
 
 
+def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+    """Yield the rows of an npy file as tables of at most `chunk_rows` rows, reading no more than that at once."""
+    rows = open_npy(path, mapped=True)
+    if rows.ndim != 2 or rows.shape[1] not in OBJECTS:
+        raise ValueError(f"{path} must hold 3 or 4 columns; it holds an array of shape {rows.shape}")
+    size = chunk_rows or max(len(rows), 1)
+    for start in range(0, len(rows), size):
+        columns = dict(zip(OBJECTS[rows.shape[1]], np.asarray(rows[start : start + size]).T, strict=True))
+        yield Table(path, columns, first_row=start)
+
+
 def open_npy(path: Path, mapped: bool = False) -> NDArray[Any]:
-    """The array of an npy file, or a view of the file itself."""
+    """Return the array of an npy file, or a view of the file itself."""
     try:
         return np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
     except (ValueError, EOFError) as error:
@@ -109,7 +118,7 @@ def open_npy(path: Path, mapped: bool = False) -> NDArray[Any]:
 
 
 def open_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file."""
+    """Return the arrays of an npz file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
@@ -124,23 +133,74 @@ def _reason(error: Exception) -> str:
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
-    """Write the arrays."""
+    """Write comparisons as arrays."""
     if suffix == ".npy":
-        more = [k for k in ("names", "weights", "subjects") if getattr(comparisons, k) is not None]
-        more += ["answers"] * (comparisons.n_answers < len(comparisons)) + list(comparisons.extra)
+        more = ["names"] * (comparisons.names is not None) + [*optional_columns(comparisons), *comparisons.extra]
         if more:
-            raise ValueError(
-                f".npy keeps the rows alone, and there are {', '.join(more)} too; .npz keeps everything"
-            )
+            raise ValueError(f".npy keeps only rows, and there are {', '.join(more)} too; .npz keeps everything")
         with path.open("wb") as file:
             np.save(file, comparisons.rows, allow_pickle=False)
         return
     arrays: dict[str, Any] = {"rows": comparisons.rows, "n_objects": comparisons.n_objects}
-    arrays |= {k: getattr(comparisons, k) for k in ("weights", "subjects") if getattr(comparisons, k) is not None}
     if comparisons.names is not None:
         arrays["names"] = np.array(comparisons.names, dtype=np.str_)
-    if comparisons.n_answers < len(comparisons):
-        arrays["answers"] = comparisons.answers
+    arrays |= optional_columns(comparisons)
     arrays |= {EXTRA + name: column for name, column in comparisons.extra.items()}
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # no column is ever of Python objects
+
+
+def load_features(path: Path, labels: str | None, names: str | None) -> tuple[Any, Table, str | None]:
+    """Return the features of an npy or npz file, a table of its labels and names, and the array of names."""
+    found = {"X": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
+    X = _features(path, found)
+    names = "names" if names is None and "names" in found and labels != "names" else names
+    columns: dict[str, Any] = {}
+    for name in (labels, names):
+        if name is None:
+            continue
+        if name not in found:
+            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(found)}")
+        columns[name] = found[name]
+        if found[name].shape != (X.shape[0],):
+            raise ValueError(
+                f"{path}: its array {name!r} has shape {found[name].shape}; one value for each of the "
+                f"{X.shape[0]} objects is wanted"
+            )
+    return X, Table(path, columns), names
+
+
+def _features(path: Path, found: dict[str, NDArray[Any]]) -> Any:
+    """Return the features, dense or sparse, after a check that they are finite numbers."""
+    if "X" in found:
+        return _finite(path, found["X"])
+    if "format" not in found and not all(part in found for part in CSR):
+        raise ValueError(
+            f"{path} has no array 'X' of features, nor {', '.join(CSR)} of sparse ones; "
+            f"it has {', '.join(found) or 'nothing'}"
+        )
+    try:
+        if "format" in found:  # as scipy.sparse.save_npz writes
+            table = csr_array(load_npz(path))
+        else:
+            table = csr_array(tuple(found[part] for part in CSR[:3]), shape=tuple(found["shape"].tolist()))
+        table.check_format(full_check=True)
+    except (ValueError, NotImplementedError) as error:
+        raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None
+    values = _finite(path, table.data[:, None], table) if table.nnz else table.data
+    return csr_array((values.ravel().astype(np.float64), table.indices, table.indptr), shape=table.shape)
+
+
+def _finite(path: Path, X: NDArray[Any], sparse: Any = None) -> NDArray[np.float64]:
+    """Return a table as float64; the error for an entry of a sparse one names its row and column."""
+    if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
+        kind = f"{X.dtype} of shape {X.shape}"
+        raise ValueError(f"{path}: X must be a table of numbers, one row per object; got {kind}")
+    numbers = np.ascontiguousarray(X, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        row, column = np.argwhere(~np.isfinite(numbers))[0]
+        value = numbers[row, column]
+        if sparse is not None:
+            row, column = int(np.searchsorted(sparse.indptr, row, side="right")) - 1, sparse.indices[row]
+        raise ValueError(f"{path}, row {row} has {value} in column {column}, where a finite number is wanted")
+    return numbers

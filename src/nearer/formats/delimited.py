@@ -1,8 +1,8 @@
-"""Text with a header and a cell for each column: csv and tsv, as spreadsheets and surveys write them.
+"""Text with a header and one cell per column: csv and tsv, as spreadsheets and surveys write them.
 
-A byte order mark, Windows line ends, blank lines, quoted cells and ``;`` or tab in place of the comma are
-taken as they come; blanks after a comma are layout, unless they stand in quotes. A file without a header is
-taken where its first line is three or four numbers.
+A byte order mark, Windows line ends, blank lines, quoted cells and ``;`` or tab instead of the comma are all
+accepted; blanks after a comma are ignored unless they are quoted. A file of answers needs no header if its first
+line is three or four numbers.
 """
 
 import csv
@@ -13,26 +13,27 @@ import numpy as np
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import NUMBER, Column, understand
-from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
+from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
 DELIMITERS = (",", ";", "\t")
+Record = tuple[int, list[str]]  # the line that it starts in, and its cells
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
-    """Read a table of answers at a time, of at most `chunk_rows` rows."""
+    """Yield the answers as tables of at most `chunk_rows` rows."""
     headers, delimiter = _header(path)
     records = _records(path, delimiter)
     if headers is None:
-        headers = list(OBJECTS[_width(path, delimiter)])
+        headers = list(OBJECTS[len(next(_records(path, delimiter))[1])])
     else:
         next(records)
     yield from _tables(path, headers, records, chunk_rows, drop)
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
-    """Read a table of anything at a time; where the first line is numbers alone, the headers are "0", "1", …
+    """Yield a file of any columns as tables; if the first line is all numbers, the headers are "0", "1", …
 
-    The delimiter is the first that parts the first line at all.
+    The delimiter is the first that splits the first line.
     """
     firsts = {delimiter: next(_records(path, delimiter), (0, []))[1] for delimiter in _delimiters(path)}
     delimiter = next((each for each, cells in firsts.items() if len(cells) > 1), next(iter(firsts)))
@@ -50,45 +51,29 @@ def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
     if "" in headers:
         where = headers.index("") + 1
         raise ValueError(f"{path}: column {where} has no header; name it, or leave it out if it only counts rows")
-    _check_apart(path, headers)
+    _check_distinct(path, headers)
     yield from _tables(path, headers, records, chunk_rows)
 
 
 def _tables(
-    path: Path,
-    headers: list[str],
-    records: Iterator[tuple[int, list[str]]],
-    chunk_rows: int | None,
-    drop: bool = False,
+    path: Path, headers: list[str], records: Iterator[Record], chunk_rows: int | None, drop: bool = False
 ) -> Iterator[Table]:
     width = len(headers)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    n_bad = 0
-    for line, row in records:
-        if len(row) > width and not any(row[width:]):
-            row = row[:width]
-        if len(row) != width:
-            if not drop:
+
+    def rows() -> Iterator[tuple[int, list[str] | None]]:
+        for line, row in records:
+            row = row if any(row[width:]) else row[:width]
+            if len(row) != width and not drop:
                 raise ValueError(f"{path}, line {line} has {len(row)} cells where {width} are wanted")
-            n_bad += 1
-            continue
-        rows.append(row)
-        lines.append(line)
-        if len(rows) == chunk_rows:
-            yield _table(path, headers, rows, lines, n_bad)
-            rows, lines, n_bad = [], [], 0
-    if rows or n_bad:
-        yield _table(path, headers, rows, lines, n_bad)
+            yield line, row if len(row) == width else None
+
+    for lines, values, n_bad in in_chunks(rows(), chunk_rows):
+        columns: dict[str, Column] = {name: [] for name in headers}
+        columns |= dict(zip(headers, zip(*values, strict=True), strict=False))
+        yield Table(path, columns, lines, n_bad=n_bad)
 
 
-def _table(path: Path, headers: list[str], rows: list[list[str]], lines: list[int], n_bad: int) -> Table:
-    columns: dict[str, Column] = {name: [] for name in headers}
-    columns |= dict(zip(headers, zip(*rows, strict=True), strict=False))
-    return Table(path, columns, lines, n_bad=n_bad)
-
-
-def _decoded(path: Path) -> Iterator[str]:
+def _decode(path: Path) -> Iterator[str]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
@@ -97,9 +82,9 @@ def _decoded(path: Path) -> Iterator[str]:
                 raise ValueError(f"{path}, line {number} is not UTF-8 text; save the file as UTF-8") from None
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record that is not blank, with the line that it starts in."""
-    reader = csv.reader(_decoded(path), delimiter=delimiter, skipinitialspace=True)
+def _records(path: Path, delimiter: str) -> Iterator[Record]:
+    """Yield each record that is not blank, with the line that it starts in."""
+    reader = csv.reader(_decode(path), delimiter=delimiter, skipinitialspace=True)
     line = 1
     try:
         for row in reader:
@@ -114,7 +99,7 @@ def _delimiters(path: Path) -> tuple[str, ...]:
     return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
 
 
-def _check_apart(path: Path, headers: list[str]) -> None:
+def _check_distinct(path: Path, headers: list[str]) -> None:
     seen: set[str] = set()
     for name in headers:
         if name and name in seen:
@@ -123,7 +108,7 @@ def _check_apart(path: Path, headers: list[str]) -> None:
 
 
 def _header(path: Path) -> tuple[list[str] | None, str]:
-    """The headers (None: the first line is data already) and the delimiter that makes sense of them."""
+    """Return the headers (None if the first line is data) and the delimiter that makes sense of them."""
     shown: list[str] = []
     for delimiter in _delimiters(path):
         _, row = next(_records(path, delimiter), (0, []))
@@ -131,27 +116,21 @@ def _header(path: Path) -> tuple[list[str] | None, str]:
             raise ValueError(f"{path} is empty")
         row = [cell.strip() for cell in row]
         if understand(row) is not None:
-            _check_apart(path, row)
+            _check_distinct(path, row)
             return [name or f"column{number}" for number, name in enumerate(row, start=1)], delimiter
         if len(row) in OBJECTS and all(NUMBER.fullmatch(cell) for cell in row):
             return None, delimiter
         shown = max(shown, row, key=len)
-    raise headers_say_nothing(path, shown)
-
-
-def _width(path: Path, delimiter: str) -> int:
-    return len(next(_records(path, delimiter))[1])
+    raise unknown_headers(path, shown)
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
-    """Write a header and a line for each row; refuses names that would not come back the same."""
+    """Write a header and one line per row; names that would not come back the same are refused."""
     names = comparisons.names
     if names is not None:
         for name in names:
             if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
-                raise ValueError(
-                    f"the name {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it"
-                )
+                raise ValueError(f"{suffix} cannot keep the name {name!r}; .jsonl, .npz and .parquet keep it")
         if len(comparisons) and all(NUMBER.fullmatch(names[number]) for number in np.unique(comparisons.rows)):
             raise ValueError(
                 f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
@@ -159,17 +138,17 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
             )
     for name in comparisons.extra:
         if not name or name != name.strip():
-            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it")
+            raise ValueError(f"{suffix} cannot keep the column {name!r}; .jsonl, .npz and .parquet keep it")
     columns = columns_of(comparisons, named=True)
     texts = [column for column in columns.values() if column.dtype.kind == "U"]
-    # Blanks after a comma are taken for layout when reading, and kept inside quotes.
-    delicate = any(cell[:1] == " " or "\r" in cell for column in texts for cell in np.unique(column).tolist())
+    # Reading ignores blanks after a comma unless they are quoted.
+    quote_all = any(cell[:1] == " " or "\r" in cell for column in texts for cell in np.unique(column).tolist())
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(
             file,
             delimiter="\t" if suffix == ".tsv" else ",",
             lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if delicate else csv.QUOTE_MINIMAL,
+            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
         )
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

@@ -1,50 +1,71 @@
-"""Files of features: one row an object, one column a feature; class labels and names may stand beside them.
+"""Tables of objects to learn similarities of: one row per object, with features or a text, a label and a name.
 
 ``.csv``, ``.tsv`` and ``.parquet`` are tables with headers: a column of labels, one of names, all others numbers.
 ``.npz`` holds arrays: ``X``, or the parts of a CSR matrix as ``scipy.sparse.save_npz`` writes them, labels under
-any name, and ``names``. ``.npy`` is X alone. Every feature of every object has to be there and finite: what to put
-in place of one that is missing is not for a reader to decide.
+any name, and ``names``. ``.npy`` is X alone. Every feature must be a finite number: how to replace a missing one
+is not for a reader to decide. Texts are read from one column of a table, which may also be ``.jsonl``.
 """
 
+import csv
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
 
-from nearer.comparisons.layouts import Column, typed
-from nearer.formats import arrays, delimited, parquet
-from nearer.formats.cells import NAMES, check_there, filled, is_empty, take_names
-from nearer.formats.tables import Table
+from nearer.comparisons.layouts import parse_cells
+from nearer.formats import arrays, delimited, jsonl, parquet
+from nearer.formats.tables import (
+    Table,
+    add_names,
+    check_columns,
+    existing_file,
+    filled_cells,
+    parse_numbers,
+    parse_texts,
+)
 
-CHUNK_ROWS = 10_000  # rows of text that are held at once
-CSR = ("data", "indices", "indptr", "shape")
-PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # row numbers that pandas left in a parquet file
+NAMES = "name"  # the column of names by default
+FEATURE_ROWS, TEXT_ROWS = 10_000, 1000  # rows of text in memory beside the result
+LONGEST_CELL = 2**31 - 1  # characters of a csv cell; the default limit of the csv module is 131,072
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # row numbers that pandas leaves in a parquet file
+
+TABLES: dict[str, Callable[..., Iterator[Table]]] = {
+    ".csv": delimited.plain_tables,
+    ".tsv": delimited.plain_tables,
+    ".jsonl": jsonl.plain_tables,
+    ".parquet": parquet.tables,
+}
+FEATURE_FORMATS = (".csv", ".tsv", ".parquet", ".npz", ".npy")
+Selected = tuple[Any, tuple[str, ...] | None, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Objects and their features.
+    """Objects and their features, or texts.
+
+    Every estimator of features takes it as X and remembers its columns in ``feature_names_in_``, as those of a
+    DataFrame: ``model.fit(table, table.labels)``. Indexing selects rows.
 
     Attributes
     ----------
     path : Path
         The file.
-    X : array or csr_array of float64, shape (n_objects, n_features)
-        One row an object; all finite.
+    X : array or csr_array of float64, shape (n_objects, n_features), or array of str objects, shape (n_objects,)
+        One row per object: finite numbers, or a text.
     columns : tuple of str, or None
-        The headers of the features; None where the file has none.
+        The headers of the features, or of the texts; None if the file has no headers.
     labels : array of shape (n_objects,), or None
-        Class labels, where they were asked for.
+        Class labels, if a column of labels was given.
     names : tuple of str, or None
-        One name an object, no two the same.
+        One distinct name per object.
     others : tuple of str
-        Columns left out because only certain features were asked for.
+        Columns left out because certain features were asked for.
     """
 
     path: Path
@@ -57,10 +78,28 @@ class FeatureTable:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.X, dtype=dtype) if copy else np.asarray(self.X, dtype=dtype)
+
+    def __getitem__(self, rows: Any) -> "FeatureTable":
+        labels = None if self.labels is None else self.labels[rows]
+        names = None if self.names is None else tuple(np.array(self.names, dtype=object)[rows].tolist())
+        return replace(self, X=self.X[rows], labels=labels, names=names)
+
     @property
-    def n_features(self) -> int:
-        """How many features an object has."""
-        return int(self.X.shape[1])
+    def shape(self) -> tuple[int, ...]:
+        """The shape of X."""
+        return tuple(self.X.shape)
+
+    @property
+    def iloc(self) -> "FeatureTable":
+        """The table itself, whose rows are selected by position: for code that selects rows of a DataFrame."""
+        return self
+
+    @property
+    def index(self) -> tuple[str, ...] | None:
+        """The names, by which comparisons find their objects as by the index of a DataFrame."""
+        return self.names
 
 
 def read_features(
@@ -77,15 +116,15 @@ def read_features(
     path : path
         Ends in .csv, .tsv, .parquet, .npz or .npy.
     labels : str, optional
-        The column, or the array of an .npz, that holds class labels. It is no feature.
+        The column, or the array of an .npz, that holds class labels. It is not a feature.
     names : str, optional
-        The column, or array, that holds the objects' names; by default "name" of a table and "names" of an .npz
-        where there is one.
+        The column, or array, that holds the objects' names; by default "name" of a table and "names" of an .npz,
+        if there is one.
     columns : sequence of str, optional
-        The features wanted, in this order; other columns are left out. By default all columns are. Where the file
-        has no headers, this asks nothing.
+        The features to read, in this order; other columns are left out. By default all columns are features.
+        Ignored if the file has no headers.
     ignored : sequence of str
-        Columns of a table that are no features.
+        Columns of a table that are not features.
 
     Returns
     -------
@@ -94,7 +133,7 @@ def read_features(
     Raises
     ------
     ValueError
-        Where a column is not there, or a cell is empty or no finite number; it says which.
+        If a column is missing, or a cell is not a finite number; the message says which.
 
     Examples
     --------
@@ -109,168 +148,121 @@ def read_features(
     >>> table.columns, table.names, table.labels.tolist()
     (('heel', 'sole'), ('pump', 'boot'), ['party', 'winter'])
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in READERS:
-        raise ValueError(f"cannot tell the format of {path}: features are read from {', '.join(READERS)}")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    return READERS[suffix](path, labels, names, columns, ignored)
+    path, suffix = existing_file(path, FEATURE_FORMATS, "features are read from")
+    if suffix not in TABLES:
+        if ignored:
+            raise ValueError(f"{path} has no headers: the column {ignored[0]!r} cannot be found in it")
+        X, arrays_beside, names = arrays.load_features(path, labels, names)
+        return _read(path, [arrays_beside], lambda table, beside: (X, None, ()), labels, names)
 
-
-def _tabular(tables: Callable[..., Iterator[Table]]) -> Callable[..., FeatureTable]:
-    """Return a reader of features from a reader of tables."""
-
-    def read(
-        path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None, ignored: Sequence[str]
-    ) -> FeatureTable:
-        parts: list[NDArray[np.float64]] = []
-        label_cells: list[Any] = []
-        name_cells: dict[str, None] = {}
-        for table in tables(path, CHUNK_ROWS):
-            headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
-            taken = (labels, *(columns or ()), *ignored)
-            if names is None and NAMES in headers and NAMES not in taken:
-                names = NAMES
-            beside = {column for column in (labels, names, *ignored) if column is not None}
-            check_there(path, beside, headers)
-            numbered = headers == [str(number) for number in range(len(headers))]
-            wanted = [header for header in headers if header not in beside]
-            if columns is not None and not numbered:
-                check_there(path, columns, headers)
-                wanted = list(columns)
-            parts.append(_features(table, wanted))
-            if labels is not None:
-                label_cells += [cell for _, cell in filled(table, labels)]
-            if names is not None:
-                take_names(name_cells, table, names)
-        if not parts:
-            raise ValueError(f"{path} is empty: it has no rows")
-        return FeatureTable(
-            path,
-            np.concatenate(parts) if len(parts) > 1 else parts[0],
-            columns=None if numbered else tuple(wanted),
-            labels=None if labels is None else typed(label_cells),
-            names=None if names is None else tuple(name_cells),
-            others=tuple(header for header in headers if header not in beside and header not in set(wanted)),
+    def select(table: Table, beside: list[str]) -> Selected:
+        headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
+        excluded = {*beside, *ignored}
+        check_columns(path, list(ignored), headers)
+        features = [header for header in headers if header not in excluded]
+        if headers == [str(number) for number in range(len(headers))]:
+            return parse_numbers(table, features), None, ()
+        if columns is not None:
+            check_columns(path, columns, headers)
+        chosen = features if columns is None else list(columns)
+        return (
+            parse_numbers(table, chosen),
+            tuple(chosen),
+            tuple(each for each in features if each not in set(chosen)),
         )
 
-    return read
+    tables = TABLES[suffix](path, FEATURE_ROWS)
+    return _read(path, tables, select, labels, names, (*(columns or ()), *ignored))
 
 
-def _features(table: Table, wanted: Sequence[str]) -> NDArray[np.float64]:
-    if not wanted:
-        raise ValueError(f"{table.path} has no column of features: it has {', '.join(map(repr, table.columns))}")
-    features = np.empty((len(table), len(wanted)))
-    for place, column in enumerate(wanted):
-        cells = table.columns[column]
-        try:
-            if isinstance(cells, np.ndarray) and cells.dtype.kind not in "biufU":
-                raise TypeError(f"{cells.dtype} is no type of numbers")
-            features[:, place] = cells
-        except (ValueError, TypeError):
-            raise _bad_cell(table, column) from None
-        if not np.isfinite(features[:, place]).all():
-            raise _bad_cell(table, column)
-    return features
-
-
-def _bad_cell(table: Table, column: str) -> ValueError:
-    """Return the error that names the first cell of a column that is no finite number."""
-    row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
-    given = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
-    return table.error(
-        row,
-        f"has {given} in column {column!r}, where a finite number is wanted; "
-        "name the column as the one of labels or of names, or as one to ignore",
-    )
-
-
-def _is_finite(cell: Any) -> bool:
-    try:
-        return not isinstance(cell, np.datetime64 | np.timedelta64) and bool(np.isfinite(float(cell)))
-    except (ValueError, TypeError):
-        return False
-
-
-def _from_arrays(
-    path: Path, labels: str | None, names: str | None, columns: Sequence[str] | None, ignored: Sequence[str]
+def read_texts(
+    path: str | os.PathLike[str], column: str, labels: str | None = None, names: str | None = None
 ) -> FeatureTable:
-    """Read an npy or npz file."""
-    if ignored:
-        raise ValueError(f"{path} has no headers: the column {ignored[0]!r} cannot be found in it")
-    found = {"X": arrays.open_npy(path)} if path.suffix.lower() == ".npy" else arrays.open_npz(path)
-    X = _matrix(path, found)
-    names = "names" if names is None and "names" in found and labels != "names" else names
-    beside: dict[str, Column] = {}
-    for what in (labels, names):
-        if what is None:
-            continue
-        if what not in found:
-            raise ValueError(f"{path} has no array {what!r}; it has {', '.join(found)}")
-        beside[what] = found[what]
-        if found[what].shape != (X.shape[0],):
-            raise ValueError(
-                f"{path}: its array {what!r} has shape {found[what].shape}; one value for each of the "
-                f"{X.shape[0]} objects is wanted"
-            )
-    # As columns of a table, labels and names are held to the same rules.
-    table = Table(path, beside)
+    r"""Read texts from a column of a table. A text may be empty; other columns are ignored.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv, .tsv, .jsonl or .parquet.
+    column : str
+        The column that holds the texts.
+    labels : str, optional
+        The column that holds class labels.
+    names : str, optional
+        The column that holds the objects' names; by default "name", if there is one.
+
+    Returns
+    -------
+    FeatureTable
+        ``X`` holds the texts.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a cell of it is not text; the message says which.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "news.csv"
+    ...     _ = path.write_text("name,text,group\nn1,Ships set sail.,sea\nn2,\"Stocks, bonds\",money\n")
+    ...     table = read_texts(path, "text", labels="group")
+    >>> table.X.tolist(), table.names, table.labels.tolist()
+    (['Ships set sail.', 'Stocks, bonds'], ('n1', 'n2'), ['sea', 'money'])
+    """
+    path, suffix = existing_file(path, TABLES, "texts are read from")
+
+    def select(table: Table, beside: list[str]) -> Selected:
+        check_columns(path, [column], list(table.columns))
+        return parse_texts(table, column), (column,), ()
+
+    with _long_cells():
+        return _read(path, TABLES[suffix](path, TEXT_ROWS), select, labels, names, (column,))
+
+
+def _read(
+    path: Path,
+    tables: Iterable[Table],
+    select: Callable[[Table, list[str]], Selected],
+    labels: str | None,
+    names: str | None,
+    taken: Sequence[str] = (),
+) -> FeatureTable:
+    """Put chunks of a table together; ``select`` returns X, its columns and the columns left out of a chunk."""
+    parts: list[Any] = []
+    label_cells: list[Any] = []
     found_names: dict[str, None] = {}
-    if names is not None:
-        take_names(found_names, table, names)
+    columns: tuple[str, ...] | None = None
+    others: tuple[str, ...] = ()
+    for table in tables:
+        if not parts and names is None and NAMES in table.columns and NAMES not in (labels, *taken):
+            names = NAMES
+        beside = [column for column in (labels, names) if column is not None]
+        check_columns(path, beside, list(table.columns))
+        part, columns, others = select(table, beside)
+        parts.append(part)
+        if labels is not None:
+            label_cells += [cell for _, cell in filled_cells(table, labels)]
+        if names is not None:
+            add_names(found_names, table, names)
+    if not parts:
+        raise ValueError(f"{path} is empty: it has no rows")
     return FeatureTable(
         path,
-        X,
-        labels=None if labels is None else typed([cell for _, cell in filled(table, labels)]),
+        np.concatenate(parts) if len(parts) > 1 else parts[0],
+        columns=columns,
+        labels=None if labels is None else parse_cells(label_cells),
         names=None if names is None else tuple(found_names),
+        others=others,
     )
 
 
-def _matrix(path: Path, found: dict[str, NDArray[Any]]) -> Any:
-    """Return the features, dense or sparse, and held to be finite numbers."""
-    if "X" not in found and "format" in found:
-        try:
-            table = csr_array(load_npz(path))
-        except (ValueError, NotImplementedError) as error:
-            raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None
-    elif "X" not in found and all(part in found for part in CSR):
-        table = csr_array(tuple(found[part] for part in CSR[:3]), shape=tuple(found["shape"].tolist()))
-    elif "X" in found:
-        return _dense(path, found["X"])
-    else:
-        raise ValueError(
-            f"{path} has no array 'X' of features, nor {', '.join(CSR)} of sparse ones; "
-            f"it has {', '.join(found) or 'nothing'}"
-        )
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Lift the limit that the csv module has for the whole process, and restore it."""
+    before = csv.field_size_limit(LONGEST_CELL)
     try:
-        table.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None
-    values = _dense(path, table.data[:, None], table) if table.nnz else table.data
-    return csr_array((values.ravel().astype(np.float64), table.indices, table.indptr), shape=table.shape)
-
-
-def _dense(path: Path, X: NDArray[Any], sparse: Any = None) -> NDArray[np.float64]:
-    """Return a table as float64; one of sparse entries is told by their places."""
-    if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{path}: X must be a table of numbers, one row an object; got {X.dtype} of shape {X.shape}"
-        )
-    numbers = np.ascontiguousarray(X, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        row, column = np.argwhere(~np.isfinite(numbers))[0]
-        value = numbers[row, column]
-        if sparse is not None:
-            row, column = int(np.searchsorted(sparse.indptr, row, side="right")) - 1, sparse.indices[row]
-        raise ValueError(f"{path}, row {row} has {value} in column {column}, where a finite number is wanted")
-    return numbers
-
-
-READERS: dict[str, Callable[..., FeatureTable]] = {
-    ".csv": _tabular(delimited.plain_tables),
-    ".tsv": _tabular(delimited.plain_tables),
-    ".parquet": _tabular(parquet.tables),
-    ".npz": _from_arrays,
-    ".npy": _from_arrays,
-}
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,9 +1,9 @@
-"""One JSON object a line, under the headers of `nearer.comparisons.layouts`, or a list of three or four objects.
+"""One JSON object per line, with the headers of `nearer.comparisons.layouts`, or a list of three or four objects.
 
-What Comparisons know of their objects (how many, their names and order) stands in a first line of its own:
-``{"nearer": 1, "n_objects": 60, "names": [...]}``; files without it are read too. Keeps everything.
+An optional first line says what is known of the objects (how many, their names and order):
+``{"nearer": 1, "n_objects": 60, "names": [...]}``. The format keeps everything.
 
-A file has one layout, and is read as a table. In a stream each line stands for itself: `answer`.
+A file has one layout and is read as a table. In a stream each line is parsed by itself: `parse_answer`.
 """
 
 import json
@@ -24,7 +24,7 @@ from nearer.comparisons.layouts import (
     understood_headers,
 )
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import OBJECTS, Table, columns_of, headers_say_nothing
+from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
@@ -32,53 +32,48 @@ NO_OBJECT = "is no JSON object"
 
 
 class Answer(NamedTuple):
-    """What one line says: its comparisons, and the id of the answer that they are part of, if it has one."""
+    """The comparisons of one line, and the id of the answer that they are part of, if it has one."""
 
     comparisons: Comparisons
     id: Any
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
-    """Read a table at a time, of at most `chunk_rows` rows."""
+    """Yield the answers as tables of at most `chunk_rows` rows."""
     about: dict[str, Any] = {}
     headers: list[str] = []
-    layout: Layout | None = None
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    n_bad = 0
-    for line, value in _values_of_file(path):
-        if layout is None and not about and is_about(value):
-            try:
-                about = about_objects(value)
-            except ValueError as error:
-                raise ValueError(f"{path}, line {line} {error}") from None
-            continue
-        record = _record(value)
-        if layout is None and record is not None:
-            headers = list(record)
-            layout = understand(headers)
-            if layout is None:
-                raise headers_say_nothing(path, headers)
-        problem = _problem(value, record, layout)
-        if problem is not None:
-            if not drop:
+
+    def records() -> Iterator[tuple[int, dict[str, Any] | None]]:
+        nonlocal about, headers
+        layout: Layout | None = None
+        for line, value in _values_of_file(path):
+            if layout is None and not about and is_about(value):
+                try:
+                    about = about_objects(value)
+                except ValueError as error:
+                    raise ValueError(f"{path}, line {line} {error}") from None
+                continue
+            record = _record(value)
+            if layout is None and record is not None:
+                headers = list(record)
+                layout = understand(headers)
+                if layout is None:
+                    raise unknown_headers(path, headers)
+            problem = _problem(value, record, layout)
+            if problem is not None and not drop:
                 raise ValueError(f"{path}, line {line} {problem}")
-            n_bad += 1
-            continue
-        assert record is not None
-        records.append(record)
-        lines.append(line)
-        if len(records) == chunk_rows:
-            yield _table(path, records, lines, headers, about, n_bad)
-            records, lines, n_bad = [], [], 0
-    if n_bad and layout is None:
-        raise ValueError(f"{path} has no line that says anything")
-    if records or n_bad:
-        yield _table(path, records, lines, headers, about, n_bad)
+            yield line, record if problem is None else None
+
+    for lines, values, n_bad in in_chunks(records(), chunk_rows):
+        if not headers:
+            raise ValueError(f"{path} has no line that says anything")
+        names = dict.fromkeys([*headers, *(name for record in values for name in record)])
+        columns = {name: _column([record.get(name) for record in values]) for name in names}
+        yield Table(path, columns, lines, n_bad=n_bad, **about)
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
-    """Read a table of anything at a time, one object a line; a field that a line lacks is None."""
+    """Yield a file of any fields as tables, one object per line; a field that a line lacks is None."""
     values = _values_of_file(path)
     while lines := list(islice(values, chunk_rows)):
         for line, value in lines:
@@ -91,21 +86,16 @@ def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
 
 def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
     with path.open("rb") as file:
-        for line, value in values(file):
+        for line, value in parse_lines(file):
             if isinstance(value, UnicodeError):
                 raise ValueError(f"{path}, line {line} {value}; save the file as UTF-8")
             yield line, value
 
 
-def values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    r"""Each line's number, from 1, and its value; blank lines are left out.
+def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each line, from 1, and its value; blank lines are skipped.
 
-    A line that is not JSON has as its value the error that says why not, the end of a sentence.
-
-    Examples
-    --------
-    >>> list(values([b"[0, 1, 2]\n", b"\n", b"oops\n"]))
-    [(1, [0, 1, 2]), (3, ValueError('is not JSON: Expecting value: line 1 column 1 (char 0)'))]
+    The value of a line that is not JSON is the error that says why, as the end of a sentence.
     """
     for number, raw in enumerate(lines, start=1):
         value: Any
@@ -122,18 +112,12 @@ def values(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
 
 
 def is_about(value: Any) -> bool:
-    """Whether the value of a first line tells of the objects instead of an answer."""
+    """Whether the value of a first line describes the objects and is no answer."""
     return isinstance(value, dict) and "nearer" in value
 
 
 def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an about-line says: ``names`` and ``n_objects``, or None for what it leaves out.
-
-    Examples
-    --------
-    >>> about_objects({"nearer": 1, "names": ["Rome", "Oslo"]})
-    {'names': ('Rome', 'Oslo'), 'n_objects': None}
-    """
+    """Return the ``names`` and ``n_objects`` of a first line about the objects, None for what it lacks."""
     if value["nearer"] != VERSION:
         raise ValueError(f"is of version {value['nearer']!r}; this version of nearer reads version {VERSION}")
     names, n_objects = value.get("names"), value.get("n_objects")
@@ -144,37 +128,14 @@ def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
     return {"names": None if names is None else tuple(map(str, names)), "n_objects": n_objects}
 
 
-def answer(
+def parse_answer(
     value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
 ) -> Answer:
-    """Understand one line by itself, whatever the layout of other lines.
+    """Return what the value of one line says, whatever the layout of other lines.
 
-    Parameters
-    ----------
-    value : object
-        The line's value, of `values`.
-    names : sequence of str, optional
-        The objects' names in order, where an about-line gave them; no others are accepted then. Without them,
-        cells that are all numbers are objects' numbers, and otherwise the sorted distinct cells are the names.
-    n_objects : int, optional
-        How many objects there are, where they are numbered.
-    named : bool
-        Objects have names: text that spells a number is a name too. (Numbers that are no text stay numbers.)
-
-    Returns
-    -------
-    Answer
-        Fields other than objects, weight and answer are ignored.
-
-    Examples
-    --------
-    >>> answer({"anchor": "x", "ranking": ["b", "a"], "rt": 0.7, "answer": 12})
-    Answer(comparisons=Comparisons(1 triplets, 3 objects), id=12)
-    >>> answer({"anchor": "7", "near": "8", "far": "9"}, named=True).comparisons.names
-    ('7', '8', '9')
-    >>> answer(["x", "x", "y"])
-    Traceback (most recent call last):
-    nearer.comparisons.rows.BadRowError: row 0 compares object 0 (x) with itself
+    `names` are the objects' names, if a first line gave them; no others are accepted then. With `named`, objects
+    have names, so that text that looks like a number is a name too (JSON numbers stay numbers). Fields other than
+    objects, weight and answer are ignored.
     """
     record = _record(value)
     layout = None if record is None else understand(list(record))
@@ -183,12 +144,11 @@ def answer(
         raise BadRowError(0, problem)
     assert record is not None
     if layout is None:
-        given = ", ".join(map(repr, record)) or "no fields"
-        raise BadRowError(0, f"has {given}, which says nothing; understood are\n{understood_headers()}")
+        fields_listed = ", ".join(map(repr, record)) or "no fields"
+        raise BadRowError(0, f"has {fields_listed}, which says nothing; understood are\n{understood_headers()}")
     its_id = record.get(layout.optional.get("answers", ""))
-    layout = replace(
-        layout, optional={what: name for what, name in layout.optional.items() if what == "weights"}, others=()
-    )
+    optional = {what: name for what, name in layout.optional.items() if what == "weights"}
+    layout = replace(layout, optional=optional, others=())
     columns = {name: _column([record.get(name)]) for name in layout.objects}
     columns |= {name: [record[name]] for name in layout.optional.values()}
     if named and names is None and not _all_numbers([record.get(name) for name in layout.objects]):
@@ -204,7 +164,7 @@ def _record(value: Any) -> dict[str, Any] | None:
 
 
 def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -> str | None:
-    """What keeps a line from saying what its layout wants, as the end of a sentence; None if nothing does."""
+    """Return what is wrong with a line for its layout, as the end of a sentence; None if nothing is."""
     if record is None:
         return str(value) if isinstance(value, ValueError) else NEITHER
     wanted = () if layout is None else layout.objects
@@ -219,28 +179,15 @@ def _all_numbers(cells: list[Any]) -> bool:
     return all(isinstance(part, int | float) for part in flat)
 
 
-def _table(
-    path: Path,
-    records: list[dict[str, Any]],
-    lines: list[int],
-    headers: list[str],
-    about: dict[str, Any],
-    n_bad: int,
-) -> Table:
-    headers = list(dict.fromkeys([*headers, *(name for record in records for name in record)]))
-    columns = {name: _column([record.get(name) for record in records]) for name in headers}
-    return Table(path, columns, lines, n_bad=n_bad, **about)
-
-
 def _column(cells: list[Any]) -> Any:
-    """Numbers as numbers, so that text that looks like a number stays text."""
+    """Return cells as an array, numbers as numbers, so that text that looks like a number stays text."""
     kinds = {type(cell) for cell in cells}
     mixed = kinds & {list, dict} or (str in kinds and len(kinds) > 1)
     return cells if mixed else from_values(cells)
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
-    """Write what is known of the objects, then a line for each row."""
+    """Write what is known of the objects, then one line per row."""
     columns = columns_of(comparisons, named=True)
     about = {"nearer": VERSION, "n_objects": comparisons.n_objects, "names": comparisons.names}
     with path.open("w", encoding="utf-8", newline="\n") as file:

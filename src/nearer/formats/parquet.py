@@ -1,7 +1,7 @@
-"""Parquet, through pyarrow: typed columns under the headers of `nearer.comparisons.layouts`. Keeps everything.
+"""Parquet, through pyarrow: typed columns with the headers of `nearer.comparisons.layouts`. Keeps everything.
 
-Objects are written by name where they have names, as a dictionary column; how many there are and in which
-order stands in the file's metadata under ``nearer``. Needs the extra ``nearer[parquet]``.
+Objects are written by name if they have names, as a dictionary column; their number and order are in the file's
+metadata under ``nearer``. Needs the extra ``nearer[parquet]``.
 """
 
 import json
@@ -14,7 +14,7 @@ import numpy as np
 from nearer.comparisons import Comparisons
 from nearer.formats.tables import OBJECTS, Table, columns_of
 
-LONG = 1000  # letters
+LONG = 1000  # characters
 
 
 def _pyarrow() -> Any:
@@ -27,12 +27,12 @@ def _pyarrow() -> Any:
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
-    """Read a table at a time, of at most `chunk_rows` rows."""
+    """Yield a file as tables of at most `chunk_rows` rows."""
     arrow = _pyarrow()
     try:
         file = arrow.parquet.ParquetFile(path)
     except arrow.ArrowInvalid as error:
-        raise ValueError(f"{path} is no parquet file: {error}") from None
+        raise ValueError(f"{path} is not a parquet file: {error}") from None
     with file:
         about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
         names = about.get("names")
@@ -51,14 +51,14 @@ def _column(array: Any) -> Any:
     column = array.to_numpy(zero_copy_only=False)
     if column.dtype.kind == "O":
         cells = array.to_pylist()
-        # An array of text is as wide as its longest cell: long texts stay a list.
+        # An array of text is as wide as its longest cell: long texts are kept in a list.
         short = all(type(cell) is str and len(cell) <= LONG for cell in cells)
         return np.array(cells, dtype=np.str_) if short else cells
     return column
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
-    """Write the columns and, in the metadata, what is known of the objects."""
+    """Write the columns, and in the metadata what is known of the objects."""
     arrow = _pyarrow()
     names = comparisons.names
     columns = {name: arrow.array(column) for name, column in columns_of(comparisons, named=False).items()}

@@ -1,15 +1,23 @@
-"""Between a file and Comparisons: a table of columns that knows where its rows stood in the file."""
+"""The step between a file and its content: a table of columns that knows the file and line of each row.
 
-from collections.abc import Sequence
+A `Table` becomes Comparisons, or, checked cell by cell, features, texts, labels and names. `columns_of` goes the
+other way, from Comparisons to the columns of a file.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import (
+    ARGUMENTS,
     NUMBER,
+    OPTIONAL,
     Column,
     Layout,
     fields_of_columns,
@@ -24,18 +32,10 @@ OBJECTS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
 @dataclass(frozen=True)
 class Table:
-    """A run of rows of one file.
+    """Consecutive rows of one file, and what the file itself says about its objects.
 
-    Attributes
-    ----------
-    path : Path
-    columns : dict of header to cells
-    lines : sequence of int, or None
-        The line of the file that each row stands in; None where rows are counted from 0.
-    names, n_objects : optional
-        What the file itself says about its objects.
-    n_bad : int
-        Rows that were left out already, being too short to say anything.
+    `lines` has the line of the file that each row starts in; None where rows are counted from 0. `n_bad` rows were
+    dropped while reading because they have too few cells.
     """
 
     path: Path
@@ -50,14 +50,14 @@ class Table:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def layout(self) -> Layout:
-        """The layout that the headers spell; ValueError when they spell none."""
+        """Return the layout that the headers stand for; ValueError if there is none."""
         layout = understand(list(self.columns))
         if layout is None:
-            raise headers_say_nothing(self.path, list(self.columns))
+            raise unknown_headers(self.path, list(self.columns))
         return layout
 
     def part(self, start: int, stop: int) -> "Table":
-        """The rows from `start` up to `stop`."""
+        """Return the rows from `start` up to `stop`."""
         columns = {name: column[start:stop] for name, column in self.columns.items()}
         lines = None if self.lines is None else self.lines[start:stop]
         return replace(
@@ -65,9 +65,9 @@ class Table:
         )
 
     def followed_by(self, other: "Table") -> "Table":
-        """Put `other` after this one."""
+        """Return this table with the rows of `other` appended."""
         names = dict.fromkeys([*self.columns, *other.columns])
-        columns = {name: _joined(self._cells(name), other._cells(name)) for name in names}
+        columns = {name: _concatenate(self._cells(name), other._cells(name)) for name in names}
         lines = None if self.lines is None or other.lines is None else [*self.lines, *other.lines]
         return replace(self, columns=columns, lines=lines, n_bad=self.n_bad + other.n_bad)
 
@@ -75,65 +75,188 @@ class Table:
         return self.columns[name] if name in self.columns else [None] * len(self)
 
     def object_cells(self, numbers: bool = False) -> set[str]:
-        """The distinct texts that name an object; see `object_texts`."""
+        """Return the distinct texts that name an object; see `object_texts`."""
         return object_texts(self.layout(), self.columns, numbers)
 
     def _names(self) -> list[str] | None:
         texts = self.object_cells()
         return None if all(NUMBER.fullmatch(text) for text in texts) else sorted(texts)
 
-    def comparisons(self, bad_rows: str = "raise", names: Sequence[str] | None = None) -> Comparisons:
-        """What the table says; a bad row is named by its file and line.
+    def comparisons(
+        self, bad_rows: str = "raise", names: Sequence[str] | None = None, n_objects: int | None = None
+    ) -> Comparisons:
+        """Return the comparisons of the table; an error names the file and line of a bad row.
 
-        With `names` that are not its own, numbers too are taken for names.
+        If `names` are given and the file has none of its own, numbers are taken as names too.
         """
         columns = self.columns
         if names is None:
             names = self.names
         elif self.names is None:
-            columns = columns | {name: _listed(columns[name]) for name in self.layout().objects}
+            columns = columns | {name: _as_list(columns[name]) for name in self.layout().objects}
         line: Any = None
         try:
             fields, line = fields_of_columns(self.layout(), columns, names, drop=bad_rows == "drop")
-            n_objects = None if fields["names"] is not None else self.n_objects
+            n_objects = None if fields["names"] is not None else n_objects or self.n_objects
             made = Comparisons(**fields, n_objects=n_objects, bad_rows=bad_rows)  # type: ignore[arg-type]
         except BadRowError as error:
             row = error.row if line is None else int(line[error.row])
-            if row:  # one check goes through all rows before the next does: look for an earlier bad row
+            if row:  # each check goes through all rows before the next check: an earlier row may be bad too
                 self.part(0, row).comparisons(bad_rows, names or self._names())
             raise self.error(row, error.problem) from None
         except ValueError as error:
             if str(error).startswith(str(self.path)):
                 raise
             raise ValueError(f"{self.path}: {error}") from None
-        object.__setattr__(made, "n_dropped", made.n_dropped + self.n_bad)
+        made._fill(n_dropped=made.n_dropped + self.n_bad)
         return made
 
     def error(self, row: int, problem: str) -> ValueError:
-        """The error that names a row by its place in the file."""
+        """Return the error that names a row by its place in the file."""
         where = f"row {self.first_row + row}" if self.lines is None else f"line {self.lines[row]}"
         return ValueError(f"{self.path}, {where} {problem}")
 
 
-def _joined(one: Column, two: Column) -> Column:
-    """The cells of both; as a list, whose type is found later, where they are of different kinds."""
+def check_suffix(path: Path, formats: Iterable[str], clause: str = "its name must end in") -> str:
+    """Return the suffix of a path, in lower case; ValueError if it is none of the formats."""
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        raise ValueError(f"cannot tell the format of {path}: {clause} {', '.join(formats)}")
+    return suffix
+
+
+def existing_file(path: str | os.PathLike[str], formats: Iterable[str], *clause: str) -> tuple[Path, str]:
+    """Return the path of a file that exists, and its suffix, which is one of the formats."""
+    path = Path(path)
+    suffix = check_suffix(path, formats, *clause)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    return path, suffix
+
+
+def in_chunks(records: Iterable[tuple[int, Any]], size: int | None) -> Iterator[tuple[list[int], list[Any], int]]:
+    """Yield lines and values of at most `size` records, and how many were left out as their value is None."""
+    lines: list[int] = []
+    values: list[Any] = []
+    n_bad = 0
+    for line, value in records:
+        if value is None:
+            n_bad += 1
+            continue
+        lines.append(line)
+        values.append(value)
+        if len(values) == size:
+            yield lines, values, n_bad
+            lines, values, n_bad = [], [], 0
+    if values or n_bad:
+        yield lines, values, n_bad
+
+
+def _concatenate(one: Column, two: Column) -> Column:
+    """Return the cells of both; as a list, to be parsed later, if they are of different kinds."""
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.dtype.kind == two.dtype.kind:
         return np.concatenate([one, two])
-    return [*_listed(one), *_listed(two)]
+    return [*_as_list(one), *_as_list(two)]
 
 
-def _listed(cells: Column) -> Sequence[Any]:
+def _as_list(cells: Column) -> Sequence[Any]:
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
-def headers_say_nothing(path: Path, headers: Sequence[str]) -> ValueError:
-    """The error for headers that no layout understands."""
-    given = ", ".join(map(repr, headers))
-    return ValueError(f"{path}: cannot tell what the columns {given} mean; understood are\n{understood_headers()}")
+def unknown_headers(path: Path, headers: Sequence[str]) -> ValueError:
+    """Return the error for headers that are no layout of answers."""
+    listed = ", ".join(map(repr, headers))
+    known = understood_headers()
+    return ValueError(f"{path}: cannot tell what the columns {listed} mean; understood are\n{known}")
+
+
+def check_columns(path: Path, columns: Sequence[str], headers: Sequence[str]) -> None:
+    """Raise a ValueError that names the columns that the file does not have, and those that it has."""
+    missing = [column for column in columns if column not in set(headers)]
+    if missing:
+        listed, has = (", ".join(map(repr, words[:5])) + ", …" * (len(words) > 5) for words in (missing, headers))
+        word = "column" if len(missing) == 1 else "columns"
+        raise ValueError(f"{path} has no {word} {listed}; it has {has}")
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether a cell is None, NaN or blank."""
+    return cell is None or (not cell.strip() if isinstance(cell, str) else cell != cell)
+
+
+def filled_cells(table: Table, column: str) -> Iterator[tuple[int, Any]]:
+    """Yield the row and cell of each row, text without surrounding blanks; an empty cell is an error."""
+    for row, cell in enumerate(_as_list(table.columns[column])):
+        if is_empty(cell):
+            raise table.error(row, f"has an empty cell in column {column!r}")
+        yield row, cell.strip() if isinstance(cell, str) else cell
+
+
+def add_names(names: dict[str, None], table: Table, column: str) -> None:
+    """Add the names in a column, in their order; a name that occurs twice is an error."""
+    for row, cell in filled_cells(table, column):
+        name = str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+        if name in names:
+            raise table.error(row, f"has the name {name!r} in column {column!r}, as a row before it has")
+        names[name] = None
+
+
+def parse_numbers(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
+    """Return columns as an array; a cell that is not a finite number is an error."""
+    if not columns:
+        raise ValueError(f"{table.path} has no column of features: it has {', '.join(map(repr, table.columns))}")
+    features = np.empty((len(table), len(columns)))
+    for place, column in enumerate(columns):
+        cells = table.columns[column]
+        try:
+            if isinstance(cells, np.ndarray) and cells.dtype.kind not in "biufU":
+                raise TypeError(f"{cells.dtype} is not a type of numbers")
+            features[:, place] = cells
+        except (ValueError, TypeError):
+            raise _bad_cell(table, column) from None
+        if not np.isfinite(features[:, place]).all():
+            raise _bad_cell(table, column)
+    return features
+
+
+def _bad_cell(table: Table, column: str) -> ValueError:
+    """Return the error that names the first cell of a column that is not a finite number."""
+    row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
+    content = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
+    return table.error(
+        row,
+        f"has {content} in column {column!r}, where a finite number is wanted; "
+        "name the column as the one of labels or of names, or as one to ignore",
+    )
+
+
+def _is_finite(cell: Any) -> bool:
+    try:
+        return not isinstance(cell, np.datetime64 | np.timedelta64) and bool(np.isfinite(float(cell)))
+    except (ValueError, TypeError):
+        return False
+
+
+def parse_texts(table: Table, column: str) -> NDArray[Any]:
+    """Return a column as an array of str objects; a cell that is not text is an error."""
+    texts = list(table.columns[column])
+    for row, cell in enumerate(texts):
+        if not isinstance(cell, str):
+            content = "no text" if cell is None else f"{str(cell)[:40]} and no text"
+            raise table.error(row, f"has {content} in column {column!r}")
+    return np.array([str(text) for text in texts], dtype=object)  # not numpy's own strings
+
+
+def optional_columns(comparisons: Comparisons) -> dict[str, Any]:
+    """Return those of weights, subjects and answers that comparisons have."""
+    columns = {"weights": comparisons.weights, "subjects": comparisons.subjects}
+    if comparisons.n_answers < len(comparisons):
+        columns["answers"] = comparisons.answers
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
-    """Columns to write: the objects (by name if `named`), then what else there is.
+    """Return the columns to write: the objects (by name if `named`), then weights, subjects, answers and extras.
 
     Extra columns whose headers would be read as something else are refused.
     """
@@ -141,17 +264,11 @@ def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for header, numbers in zip(headers, comparisons.rows.T, strict=True):
         columns[header] = np.array(comparisons.names)[numbers] if named and comparisons.names else numbers
-    if comparisons.weights is not None:
-        columns["weight"] = comparisons.weights
-    if comparisons.subjects is not None:
-        columns["subject"] = comparisons.subjects
-    if comparisons.n_answers < len(comparisons):
-        columns["answer"] = comparisons.answers
+    columns |= {OPTIONAL[name].headers[0]: column for name, column in optional_columns(comparisons).items()}
     for name, column in comparisons.extra.items():
         layout = understand([*columns, name])
-        if name in columns or layout is None or layout.objects != headers or name not in layout.others:
-            raise ValueError(
-                f"an extra column cannot be called {name!r} in a table: the name means something else"
-            )
+        extras = () if layout is None else (*layout.others, *(OPTIONAL.keys() - ARGUMENTS))
+        if name in columns or layout is None or layout.objects != headers or name not in extras:
+            raise ValueError(f"an extra column of a table cannot be called {name!r}, which means something else")
         columns[name] = column
     return columns

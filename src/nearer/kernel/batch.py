@@ -1,102 +1,107 @@
-"""ComparisonKernel: the kernel that is best for all answers at once, as a scikit-learn estimator.
+"""ComparisonKernel: the best kernel for all answers at once, as a scikit-learn estimator.
 
-``fit`` validates, states the convex program (:mod:`nearer.kernel.convex`), solves it (:mod:`nearer.kernel.solver`)
-and sets what was learned, with the proof of how good it is.
+``fit`` checks its input, states the convex program (:mod:`nearer.kernel.convex`), solves it under a monitor
+(:mod:`nearer.kernel.solver`), and sets the learned attributes.
 """
 
-import time
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
-from nearer import folds
+from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, mentioned_objects
 from nearer.comparisons.random_state import child_generator
+from nearer.iterative import IterativeEstimator
 from nearer.kernel.convex import KernelProblem
 from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
-from nearer.kernel.solver import Solution, Watch, solve
-from nearer.losses import SOE, TSTE, as_loss, baseline_loss
+from nearer.kernel.solver import ProximalLBFGS, Solution
+from nearer.losses import as_loss, baseline_loss, loss_trait, losses_with
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number
-from nearer.progress import progress
+from nearer.monitor import Monitor
+from nearer.parameters import check_parameters
+from nearer.selection import clearly_worse, select_ridge
 
-# From the top, where ranks are low and rungs cheap. It is higher than a map's: a kernel has all the dimensions
-# there are to learn answers by heart in.
-LADDER = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
-RUNG_ITER, RUNG_TOL = 4, 3e-3  # a rung is judged by its errors, which settle long before the objective
+# From the largest, where ranks are low and fits cheap. They are larger than a map's, since a kernel overfits more.
+RIDGES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
+TRIAL_ROUNDS, TRIAL_TOL = 4, 3e-3  # a ridge is judged by its errors, which settle before the objective
 
 
-class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
-    """The kernel that is best for all answers to "is a nearer to b or to c?", with a proof of it.
+class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
+    """The best kernel for all answers to "is a nearer to b or to c?", with a certificate.
 
     Minimises the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
     semidefinite matrices K of n objects. That is the objective of :class:`nearer.OrdinalEmbedding` with K = XXᵀ
-    for points X of as many dimensions as it takes; for GNMDS and STE it is convex, so there is one optimum and
-    no start to choose.
+    for points X of any number of dimensions. For GNMDS and STE it is convex, so the result does not depend on a
+    start.
 
     Parameters
     ----------
     loss : {"gnmds", "ste", "ckl"} or object, default="gnmds"
-        How badly a comparison is met: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
+        Loss of a comparison: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
         with ``value``, ``slopes`` and ``probability`` of two squared distances. CKL is not convex: a stationary
-        point is found. A loss of your own should be smooth; where it is convex (and never negative), say so by
-        an attribute ``convex = True``, and the optimum is proved.
+        point is found. A loss of your own should be smooth; if it is convex and never negative, declare it by an
+        attribute ``convex = True``, and the optimum is certified.
     regularization : "auto" or float, default="auto"
-        Pull of all objects to the middle, which also keeps the rank low. "auto" walks down 1, 0.3, 0.1, 0.03,
-        0.01, 0.003, 0.001 and 0.0003 until a step predicts held-out answers clearly worse, takes the smallest
-        that predicts them as well as any, then learns from all answers; ``regularization_`` says which. (More
-        than 500,000 rows are judged by a sample, and the ridge is scaled to all. Fewer than five answers cannot
-        be judged: 0.01.) With 0 there need not be an optimum: answers without contradictions are met ever better
-        by ever larger kernels.
+        Strength of the ridge, which pulls all objects to the origin and keeps the rank low. "auto" tries 1, 0.3,
+        0.1, 0.03, 0.01, 0.003, 0.001 and 0.0003 until held-out answers are predicted clearly worse, takes the
+        smallest that predicts them as well as any, then learns from all answers; ``regularization_`` and
+        ``selection_`` say which. (More than 500,000 rows are judged by a sample, and the ridge is scaled to all.
+        Fewer than five answers cannot be judged: 0.01.) With 0 an optimum need not exist: the loss of answers
+        without contradictions falls as the kernel grows.
     max_iter : int, default=1000
-        Rounds at most: each is a projected gradient step, up to fifty steps of L-BFGS on points of its rank,
-        and a proof.
+        Rounds at most: each is a certificate, a proximal gradient step, and up to 50 steps of L-BFGS over points.
     tol : float, default=1e-5
-        The fit has converged when the gap is no more than this share of the loss of a kernel that knows nothing
-        (all objects at one place). Without a gap (CKL, or a regularization of 0) the same is asked of the
-        residual, the length of a projected gradient step over its step size, times the size of the kernel.
+        The fit has converged when the gap is at most this share of the loss with all objects at one place. Without
+        a gap (CKL, or a regularization of 0) the residual has to be: the length of a proximal gradient step over
+        its step size, times the norm of the kernel.
     random_state : int, RandomState or None, default=None
         Draws the folds of "auto"; nothing else is random.
+    max_seconds : float, optional
+        End the fit after this time with the best kernel so far.
     callback : callable, optional
-        Called once a round with the record of ``history_`` and the best ``kernel`` so far; returning True stops
-        the fit, which keeps that kernel.
+        Called once per round with the record of ``history_`` and the best ``kernel`` so far, and before that,
+        while the ridge is chosen, once per trial; ``stage`` says which. Returning True ends the fit.
     verbose : bool, default=False
-        Show a progress bar.
+        Show progress bars.
 
     Attributes
     ----------
     kernel_ : array of shape (n_objects, n_objects)
-        The kernel: symmetric, positive semidefinite and, with a ridge, its rows summing to zero. Objects that no
-        comparison mentions are at the origin.
+        The kernel: symmetric, positive semidefinite and, with a ridge, centred: its rows sum to zero. Objects that
+        no comparison mentions are at the origin.
     gap_ : float or None
-        Upper bound of ``objective_`` minus that of the best kernel there is. None where nothing is proved: for
-        a loss that is not convex, or a regularization of 0.
+        Upper bound of ``objective_`` minus the optimum. None if nothing is certified: for a loss that is not
+        convex, or a regularization of 0.
     objective_ : float
         The objective of ``kernel_``.
     loss_ : object
         The loss as used.
     regularization_ : float
         The ridge as used.
+    selection_ : list of dict or None
+        One record per ridge that "auto" tried: regularization, loss (the share of held-out answers that it got
+        wrong), standard_error, and whether it was chosen. None if there was nothing to choose.
     names_ : tuple of str or None
-        Names of the objects, where the comparisons had them.
+        Names of the objects, if the comparisons had them.
     n_iter_ : int
         Rounds.
     converged_ : bool
-        Whether gap or residual fell below ``tol`` before ``max_iter``.
+        Whether gap or residual fell below ``tol``.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_iter", "time", "callback" or "interrupted" (Ctrl-C, which keeps the
+        best kernel so far).
     history_ : list of dict
-        A record a round: iteration, loss (the lowest objective so far), step_size of the projected step, rank,
-        gap (or residual), and seconds since the fit began. Finding the ridge comes before the first record.
+        One record per round: iteration, loss (the lowest objective so far), step_size of the proximal step, rank,
+        gap (or residual), and seconds since the fit began. The ridge is chosen before the first record.
     n_features_in_ : int
         Columns of the comparisons: 3 or 4.
 
     Notes
     -----
-    Memory and time grow with the square and the cube of the number of objects: suited to some thousand of them.
+    Memory grows with the square of the number of objects and time with the cube: suited to a few thousand.
 
     Examples
     --------
@@ -110,15 +115,16 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
     ((20, 20), True, True)
     >>> bool(model.score(test) > 0.9)
     True
-    >>> model.embedding(2).shape
+    >>> model.embed(2).shape
     (20, 2)
     """
 
     _learned_arrays = ("kernel_",)
     _learned_values = (
-        "loss_", "names_", "n_iter_", "converged_", "gap_", "objective_", "history_", "n_features_in_",
-        "regularization_",
+        "loss_", "names_", "n_iter_", "converged_", "stop_reason_", "gap_", "objective_", "history_",
+        "n_features_in_", "regularization_", "selection_",
     )  # fmt: skip
+    _unit = "round"
 
     def __init__(
         self,
@@ -128,6 +134,7 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
         max_iter: int = 1000,
         tol: float = 1e-5,
         random_state: Any = None,
+        max_seconds: float | None = None,
         callback: Callable[[dict[str, Any]], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
@@ -136,6 +143,7 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.max_seconds = max_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -155,83 +163,67 @@ class ComparisonKernel(KernelPredictor, SavedModel, BaseEstimator):
         -------
         self
         """
-        begun = time.perf_counter()
-        given = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        self._check_parameters()
-        if len(given) == 0:
+        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        check_parameters(self)
+        if len(comparisons) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-        loss = _usable(self.loss, given.n_objects)
-        start, ridge = starting_points(given), self.regularization
-        if isinstance(ridge, str):
-            ridge, start = chosen_ridge(given, loss, start, child_generator(self.random_state))
-        watch = Watch(self.max_iter, self.tol * baseline_loss(loss), self.callback, begun=begun)
-        with progress(self.max_iter, "round", self.verbose) as watch.bar:
-            found = solve(KernelProblem(given, loss, float(ridge)), start, watch)
-        self.kernel_ = 0.5 * (found.kernel + found.kernel.T)
-        self.gap_ = found.gap
-        self.objective_ = found.objective
-        self.loss_ = loss
-        self.regularization_ = float(ridge)
-        self.names_ = given.names
-        self.history_ = watch.history
-        self.n_iter_ = len(watch.history) - 1
-        self.converged_ = watch.converged
-        self.n_features_in_ = given.shape[1]
-        if not (watch.converged or watch.stopped):
-            left = (
-                f"a residual of {watch.history[-1]['residual']:.2g}"
-                if found.gap is None
-                else (f"an objective of {found.objective:.6g}, at most {found.gap:.2g} above the best")
-            )
-            warnings.warn(
-                f"the fit ended after {self.n_iter_} rounds with {left}; tol={self.tol} asks for {watch.tol:.2g}: "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        loss = _kernel_loss(self.loss, comparisons.n_objects)
+        tol = self.tol * baseline_loss(loss)
+        with (
+            blas_threads_for(comparisons.n_objects),
+            self._monitor(tol, view=lambda best: {"kernel": best.kernel}) as monitor,
+        ):
+            ridge, start = self._start(comparisons, loss, monitor)
+            result = ProximalLBFGS().solve(KernelProblem(comparisons, loss, ridge), start, monitor)
+        best = result.solution
+        self.kernel_ = 0.5 * (best.kernel + best.kernel.T)
+        self.gap_, self.objective_ = best.gap, best.objective
+        self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
+        self.n_features_in_ = comparisons.shape[1]
+        self._set_result(result)
         return self
 
-    def _check_parameters(self) -> None:
-        ridge = self.regularization
-        good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and ridge >= 0
-        check(self, "regularization", good, "'auto' or a number >= 0")
-        check(self, "max_iter", is_count(self.max_iter), "a positive integer")
-        check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
-        check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")
+    def _check_combinations(self) -> None:
+        _kernel_loss(self.loss, 2)
+
+    def _start(self, comparisons: Comparisons, loss: Any, monitor: Monitor) -> tuple[float, np.ndarray]:
+        """Return the ridge, chosen where it is "auto", and points to start from."""
+        points = equidistant_points(comparisons)
+        if self.regularization != "auto":
+            return float(self.regularization), points
+
+        def fit(part: Comparisons, ridge: float, start: Solution, monitor: Monitor) -> Solution:
+            problem = KernelProblem(part, loss, ridge, start.multipliers)
+            short = monitor.child(TRIAL_ROUNDS, TRIAL_TOL * baseline_loss(loss))
+            return ProximalLBFGS().solve(problem, start.points, short).solution
+
+        def distances(solution: Solution, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return kernel_distances(solution.kernel, rows)
+
+        ridge, solution, selection = select_ridge(
+            comparisons, (RIDGES,), fit, distances, Solution(points, points @ points.T),
+            child_generator(self.random_state), monitor, give_up=clearly_worse,
+        )  # fmt: skip
+        self.selection_ = selection.records()
+        return ridge, solution.points
 
     def _loaded(self) -> None:
-        """Settle what a model file does not hold, and refuse what does not fit together."""
+        """Set what a model file does not hold, and refuse what does not fit together."""
         if not hasattr(self, "loss_"):
-            self.loss_ = _usable(self.loss, len(self.kernel_))
+            self.loss_ = _kernel_loss(self.loss, len(self.kernel_))
         check_kernel(self.kernel_, self.names_)
 
 
-def _usable(loss: Any, n_objects: int) -> Any:
-    """Return the loss object, unless a kernel cannot be learned with it."""
-    accepted = '"gnmds", "ste", "ckl", or an object of your own'
-    if loss in ("tste", "soe") if isinstance(loss, str) else isinstance(loss, TSTE | SOE):
+def _kernel_loss(loss: Any, n_objects: int) -> Any:
+    """Return the loss object; ValueError if a kernel cannot be learned with it."""
+    usable = as_loss(loss, n_objects)
+    if not loss_trait(usable, "kernel_form"):
+        accepted = ", ".join(f'"{name}"' for name in losses_with("kernel_form")) + ", or an object of your own"
         raise ValueError(f"{loss!r} has no convex form over kernels: loss must be {accepted}")
-    return as_loss(loss, n_objects)
+    return usable
 
 
-def starting_points(comparisons: Comparisons) -> np.ndarray:
-    """Return points all equally far from each other, and not far; objects not asked about at the origin."""
-    asked = mentioned_objects(comparisons).astype(np.float64)
-    return (np.diag(asked) - np.outer(asked, asked) / asked.sum()) / np.sqrt(len(asked))
-
-
-def chosen_ridge(
-    comparisons: Comparisons, loss: Any, start: np.ndarray, random: np.random.Generator
-) -> tuple[float, np.ndarray]:
-    """Return the ridge that the answers call for, and points of the kernel it led to."""
-
-    def learn(train: Comparisons, ridge: float, begin: Solution) -> Solution:
-        problem = KernelProblem(train, loss, ridge, begin.multipliers)
-        return solve(problem, begin.points, Watch(RUNG_ITER, RUNG_TOL * baseline_loss(loss)))
-
-    def distances(found: Solution, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return kernel_distances(found.kernel, rows)
-
-    first = Solution(start, start @ start.T, np.inf, None)
-    ridge, found = folds.chosen_ridge(comparisons, learn, distances, first, random, (LADDER,), give_up=True)
-    return ridge, found.points
+def equidistant_points(comparisons: Comparisons) -> np.ndarray:
+    """Return points with equal, small distances; objects that no comparison mentions are at the origin."""
+    mentioned = mentioned_objects(comparisons).astype(np.float64)
+    return (np.diag(mentioned) - np.outer(mentioned, mentioned) / mentioned.sum()) / np.sqrt(len(mentioned))

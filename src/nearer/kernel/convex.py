@@ -1,24 +1,24 @@
 """The convex programs over kernels: mean loss of the comparisons plus regularization · trace(K) / n, K ⪰ 0.
 
-Squared distances are linear in K, so the objective is convex where the loss is, and the gradient is a matrix: the
+Squared distances are linear in K, so the objective is convex if the loss is, and the gradient is a matrix: the
 sum over rows of w [s_near (e_i - e_j)(e_i - e_j)ᵀ + s_far (e_l - e_k)(e_l - e_k)ᵀ], a graph Laplacian.
 
-A solver wants a smooth function. The hinge of GNMDS, max over a in [0, 1] of a (margin + near - far), becomes
-smooth by a pull of a towards multipliers c: max over a of a t - width (a - c)² / 2. With c moved to the a it
-found, again and again, this is the method of multipliers: it ends at the hinge's own optimum, with a width that
-need not shrink to nothing, and the multipliers prove it.
+The solver needs a smooth function. The hinge of GNMDS, max over a in [0, 1] of a (margin + near - far), is
+smoothed by a proximal term around multipliers c: max over a of a t - width (a - c)² / 2. Moving c to that a after
+every round is the method of multipliers: it converges to the optimum of the hinge itself, with a width that need
+not go to zero, and the multipliers certify it.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.certificate import Lines, hinge_lines, shares, tangents
+from nearer.certificate import Lines, hinge_lines, lower_bound, shares, smallest_eigenpair, tangents
 from nearer.comparisons import Comparisons
 from nearer.kernel.predict import kernel_distances
-from nearer.losses import GNMDS
+from nearer.losses import loss_trait
 
-FIRMER = 2.0  # factor by which the width of the hinge follows what holds the proof up
+WIDTH_FACTOR = 2.0  # by which the width of the smooth hinge changes per round
 
 
 class Smooth:
@@ -35,68 +35,56 @@ class Smooth:
             return self.loss.value(near, far), *self.loss.slopes(near, far)
 
     def lines(self, near: np.ndarray, far: np.ndarray) -> Lines:
-        """Return lines below the loss, as steep as the smooth function is here."""
+        """Return lines below the loss with the slopes of the smooth function."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return tangents(self.loss, near, far)
 
     def recentre(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
-        """Nothing to do: it has no centre."""
+        """Do nothing: there is no centre."""
 
 
 class SmoothHinge:
-    """The hinge of GNMDS, its multipliers pulled towards those of the last round.
+    """The hinge of GNMDS with a proximal term around multipliers, one per row, from 0 to 1."""
 
-    Parameters
-    ----------
-    loss : GNMDS
-        The hinge.
-    multipliers : array
-        Where they are pulled: one for each row, from 0 to 1.
-    """
-
-    def __init__(self, loss: GNMDS, multipliers: np.ndarray) -> None:
-        self.margin = loss.margin
-        self.width = abs(loss.margin) or 1.0
+    def __init__(self, loss: Any, multipliers: np.ndarray) -> None:
+        self.margin = loss.hinge_margin
+        self.width = abs(self.margin) or 1.0
         self.multipliers = multipliers
 
-    def _active(self, short: np.ndarray) -> np.ndarray:
-        return np.clip(self.multipliers + short / self.width, 0.0, 1.0)
+    def _maximiser(self, violation: np.ndarray) -> np.ndarray:
+        return np.clip(self.multipliers + violation / self.width, 0.0, 1.0)
 
     def value_and_slopes(self, near: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the values of the rows and their slopes."""
-        short = self.margin + near - far
-        active = self._active(short)
-        return active * short - 0.5 * self.width * np.square(active - self.multipliers), active, -active
+        violation = self.margin + near - far
+        a = self._maximiser(violation)
+        return a * violation - 0.5 * self.width * np.square(a - self.multipliers), a, -a
 
     def lines(self, near: np.ndarray, far: np.ndarray) -> Lines:
-        """Return lines below the hinge, as steep as the smooth function is here."""
-        return hinge_lines(self._active(self.margin + near - far), self.margin)
+        """Return lines below the hinge with the slopes of the smooth function."""
+        return hinge_lines(self._maximiser(self.margin + near - far), self.margin)
 
     def recentre(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
-        """Take the multipliers found as the new centre, and balance the two things that hold the proof up.
+        """Move the centre to the multipliers at these distances, and adapt the width.
 
-        ``slack`` is how far the lines are below the hinge. Where it is most of the gap, the width is too large;
-        where it is little, the rounds are not solved well, and a larger width makes them easier.
+        ``slack`` is the distance of the lines below the hinge. If it is most of the gap, the width is too large;
+        otherwise the rounds are not solved well enough, and a larger width makes them easier.
         """
-        self.multipliers = self._active(self.margin + near - far)
+        self.multipliers = self._maximiser(self.margin + near - far)
         if gap is not None:
-            self.width *= 1.0 / FIRMER if slack > gap - slack else FIRMER
+            self.width *= 1.0 / WIDTH_FACTOR if slack > gap - slack else WIDTH_FACTOR
+
+
+class Bounds(NamedTuple):
+    """The objective of a kernel, a lower bound of the optimum, and the mean slack of the lines that certify it."""
+
+    objective: float
+    lower: float | None
+    slack: float
 
 
 class KernelProblem:
-    """Comparisons, loss and ridge as a function of a kernel.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        What the kernel should satisfy.
-    loss : object
-        A loss; it sees two arrays of squared distances.
-    regularization : float
-        Weight of trace(K) / n beside the mean loss.
-    multipliers : array, optional
-        Multipliers of the hinge to start from.
-    """
+    """Comparisons, loss and ridge as a function of a kernel; the multipliers of the hinge are a warm start."""
 
     def __init__(
         self, comparisons: Comparisons, loss: Any, regularization: float, multipliers: np.ndarray | None = None
@@ -106,24 +94,35 @@ class KernelProblem:
         self.regularization = regularization
         self.ridge = regularization / self.n_objects
         self.share = shares(comparisons)
-        self.certifiable = bool(getattr(loss, "convex", False)) and regularization > 0
+        self.certifiable = bool(loss_trait(loss, "convex")) and regularization > 0
         second = 0 if rows.shape[1] == 3 else 2
         self._pairs = np.concatenate(
             [rows[:, 0] * self.n_objects + rows[:, 1], rows[:, second] * self.n_objects + rows[:, -1]]
         )
         self.smooth: Smooth | SmoothHinge = Smooth(loss)
-        if type(loss) is GNMDS:
+        if loss_trait(loss, "hinge_margin") is not None:
             self.smooth = SmoothHinge(loss, np.zeros(len(rows)) if multipliers is None else multipliers)
 
-    def losses(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-        """Return the losses of the rows themselves, hinge and all."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self.loss.value(near, far)
-
     def objective(self, kernel: np.ndarray) -> float:
-        """Return the objective itself, hinge and all."""
-        losses = self.losses(*kernel_distances(kernel, self.rows))
-        return float(self.share @ losses) + self.ridge * float(np.trace(kernel))
+        """Return the objective, with the hinge itself."""
+        return self._objective(self._losses(*kernel_distances(kernel, self.rows)), kernel)
+
+    def certify(self, kernel: np.ndarray) -> Bounds:
+        """Return the objective and a lower bound of the optimum; then recentre the smooth hinge."""
+        near, far = kernel_distances(kernel, self.rows)
+        losses, lines = self._losses(near, far), self.smooth.lines(near, far)
+        objective = self._objective(losses, kernel)
+        if not np.isfinite(objective) or not np.isfinite(lines.near_slope + lines.far_slope).all():
+            raise ValueError(f"the loss {self.loss!r} or its slope is not finite at some distances of the fit")
+        slack = float(self.share @ (losses - (lines.height + lines.near_slope * near + lines.far_slope * far)))
+        self.certifiable &= bool((losses >= 0.0).all())  # the lower bound needs losses >= 0
+        lower: float | None = None
+        if self.certifiable:
+            smallest, _ = smallest_eigenpair(self.gradient(lines.near_slope, lines.far_slope))
+            height = float(self.share @ lines.height)
+            lower = lower_bound(height, smallest, self.regularization, self.n_objects)
+        self.smooth.recentre(near, far, slack, None if lower is None else objective - lower)
+        return Bounds(objective, lower, slack)
 
     def value(self, kernel: np.ndarray) -> float:
         """Return the mean of the smooth losses."""
@@ -137,8 +136,15 @@ class KernelProblem:
     def gradient(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
         """Return the mean slope as a symmetric matrix, from the slopes of the rows."""
         n = self.n_objects
-        pulls = np.concatenate([self.share * near, self.share * far])
-        half = np.bincount(self._pairs, pulls, n * n).reshape(n, n)
+        weights = np.concatenate([self.share * near, self.share * far])
+        half = np.bincount(self._pairs, weights, n * n).reshape(n, n)
         gradient = -(half + half.T)
         gradient[np.diag_indices(n)] -= gradient.sum(axis=1)  # no row compares an object with itself
         return gradient
+
+    def _losses(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self.loss.value(near, far)
+
+    def _objective(self, losses: np.ndarray, kernel: np.ndarray) -> float:
+        return float(self.share @ losses) + self.ridge * float(np.trace(kernel))

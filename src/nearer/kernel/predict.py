@@ -1,30 +1,19 @@
-"""What a fitted kernel says: distances, which answer questions, a map of few dimensions, and nearest objects.
+"""Distances in a fitted kernel, which answer questions, and points of few dimensions that approximate it.
 
-A kernel K is a table of inner products, so d²(i, j) = K_ii + K_jj - 2 K_ij, and K = XXᵀ has points X.
+A kernel K holds inner products, so d²(i, j) = K_ii + K_jj - 2 K_ij, and K = XXᵀ for points X.
 """
-
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons.coerce import as_comparisons, match_objects
-from nearer.comparisons.rows import blocks
+from nearer.blas import blas_threads_for
 from nearer.parameters import is_count
 from nearer.predict import ComparisonPredictor
 
-BLOCK = 1 << 18  # questions looked at together
-
 
 def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared distances of the near and of the far pair of each row.
-
-    Examples
-    --------
-    >>> kernel_distances(np.diag([1.0, 2.0, 3.0]), np.array([[0, 1, 2]]))
-    (array([3.]), array([4.]))
-    """
+    """Return the squared distances of the near and of the far pair of each row."""
     diagonal, second = kernel.diagonal(), 0 if rows.shape[1] == 3 else 2
 
     def squared(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -34,15 +23,9 @@ def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, 
 
 
 def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
-    """Raise a ValueError for what is no kernel of named objects: not square, symmetric and positive semidefinite.
+    """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names.
 
-    Returns its smallest eigenvalue, 0 at least.
-
-    Examples
-    --------
-    >>> check_kernel(np.array([[1.0, 2.0], [2.0, 1.0]]), None)
-    Traceback (most recent call last):
-    ValueError: the kernel is not positive semidefinite: its smallest eigenvalue is -1
+    A kernel is square, finite, symmetric and positive semidefinite.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"a kernel is a square table; got shape {kernel.shape}")
@@ -64,47 +47,42 @@ class KernelPredictor(ComparisonPredictor):
 
     kernel_: np.ndarray
 
-    def _distances(self, questions: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared distances; an object never met is at the origin of the space."""
+    @property
+    def _n_known(self) -> int:
         check_is_fitted(self, "kernel_")
-        asked = as_comparisons(questions)
-        kernel, n_known = self.kernel_, len(self.kernel_)
-        rows = match_objects(asked, self.names_, n_known)
-        if rows.size and int(rows.max()) == n_known:
-            kernel = np.pad(kernel, (0, 1))
-        parts = [kernel_distances(kernel, rows[block]) for block in blocks(len(rows), BLOCK)]
-        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
-        return np.maximum(np.concatenate(near), 0.0), np.maximum(np.concatenate(far), 0.0)
+        return len(self.kernel_)
 
-    def embedding(self, n_components: int = 2) -> np.ndarray:
-        """Return points whose inner products come nearest to the kernel's, centred: a map of it.
+    def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        kernel = self.kernel_
+        if int(rows.max()) == len(kernel):
+            kernel = np.pad(kernel, (0, 1))
+        near, far = kernel_distances(kernel, rows)
+        return np.maximum(near, 0.0), np.maximum(far, 0.0)
+
+    def _distances_from(self, objects: np.ndarray) -> np.ndarray:
+        diagonal = self.kernel_.diagonal()
+        return np.maximum(diagonal + diagonal[objects, None] - 2.0 * self.kernel_[objects], 0.0)
+
+    def embed(self, n_components: int = 2) -> np.ndarray:
+        """Return centred points whose inner products approximate the kernel best (kernel PCA of the objects).
 
         Parameters
         ----------
         n_components : int, default=2
-            Dimensions of the map; they are the widest of the kernel's.
+            Dimensions: those of the largest variance.
 
         Returns
         -------
         array of shape (n_objects, n_components)
         """
-        check_is_fitted(self, "kernel_")
-        n = len(self.kernel_)
+        n = self._n_known
         if not is_count(n_components) or n_components > n:
             raise ValueError(f"n_components must be a whole number from 1 to {n}; got {n_components!r}")
         means = self.kernel_.mean(axis=0)
         centred = self.kernel_ - means - means[:, None] + means.mean()
-        values, vectors = eigh(centred, subset_by_index=[n - n_components, n - 1])
+        with blas_threads_for(n):
+            values, vectors = eigh(centred, subset_by_index=[n - n_components, n - 1])
         points = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
         # Signs of eigenvectors are arbitrary: the largest entry of each axis is made positive.
         largest = points[np.argmax(np.abs(points), axis=0), np.arange(n_components)]
         return points * np.where(largest < 0, -1.0, 1.0)
-
-    def _squared_from(self, numbers: np.ndarray) -> np.ndarray:
-        diagonal = self.kernel_.diagonal()
-        return np.maximum(diagonal + diagonal[numbers, None] - 2.0 * self.kernel_[numbers], 0.0)
-
-    @property
-    def _n_objects_known(self) -> int:
-        check_is_fitted(self, "kernel_")
-        return len(self.kernel_)

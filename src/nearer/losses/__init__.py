@@ -1,7 +1,7 @@
-"""Losses of a comparison: one small file each, one line of the table below.
+"""Losses of a comparison: one small file each, and one line of the table `LOSSES`.
 
-Pick one by its name, make one with parameters, or write your own object with ``value``, ``slopes`` and
-``probability`` in the words of :mod:`nearer.losses.ops`.
+Use one by its name, create one with parameters, or write your own object with ``value``, ``slopes`` and
+``probability`` in terms of :mod:`nearer.losses.ops`.
 """
 
 from typing import Any
@@ -9,32 +9,39 @@ from typing import Any
 import numpy as np
 
 from nearer.losses import ops
-from nearer.losses.base import Loss, LossLike
+from nearer.losses.base import Loss, LossLike, loss_trait
 from nearer.losses.ckl import CKL
 from nearer.losses.gnmds import GNMDS
 from nearer.losses.soe import SOE
 from nearer.losses.ste import STE
 from nearer.losses.tste import TSTE
 
-LOSSES: dict[str, type[Loss]] = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
+LOSSES: dict[str, type[Loss]] = {
+    "gnmds": GNMDS,
+    "ste": STE,
+    "ckl": CKL,
+    "tste": TSTE,
+    "soe": SOE,
+}
 
-__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "LossLike", "as_loss", "baseline_loss", "ops"]
+__all__ = ["LOSSES", "Loss", "LossLike", "as_loss", "baseline_loss", "loss_trait", "losses_with", "ops"]
+__all__ += [kind.__name__ for kind in LOSSES.values()]
 
 
 def as_loss(loss: str | LossLike, n_components: int) -> Any:
-    """Return the loss object that a name or an object stands for, settled for that many dimensions.
+    """Return the loss object of a name or an object, with parameters set for that many dimensions.
 
     Parameters
     ----------
     loss : str or object
-        A name of the table, or an object with ``value``, ``slopes`` and ``probability``.
+        A name in `LOSSES`, or an object with ``value``, ``slopes`` and ``probability``.
     n_components : int
-        Dimensions of the map the loss is used for.
+        Number of dimensions of the map.
 
     Returns
     -------
     object
-        The loss, its open parameters settled.
+        The loss.
 
     Examples
     --------
@@ -52,12 +59,24 @@ def as_loss(loss: str | LossLike, n_components: int) -> Any:
             f"loss must be one of {', '.join(map(repr, sorted(LOSSES)))} or an object with the methods value, "
             f"slopes and probability; got {loss!r}" + (f" without {', '.join(missing)}" if missing else "")
         )
-    settle = getattr(loss, "for_dimensions", None)
-    return settle(n_components) if callable(settle) else loss
+    for_dimensions = getattr(loss, "for_dimensions", None)
+    return for_dimensions(n_components) if callable(for_dimensions) else loss
+
+
+def losses_with(trait: str) -> list[str]:
+    """Return the names of the losses that have a trait; see `Loss`.
+
+    Examples
+    --------
+    >>> from nearer.losses import losses_with
+    >>> "gnmds" in losses_with("convex"), "tste" in losses_with("convex")
+    (True, False)
+    """
+    return [name for name, loss in LOSSES.items() if getattr(loss, trait)]
 
 
 def baseline_loss(loss: LossLike) -> float:
-    """Return the loss of a map that knows nothing, all objects at one place: the scale of a loss.
+    """Return the loss if all objects are at the same point: the scale of a loss.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""What a loss is: value, slopes and probability of two squared distances.
+"""What a loss is: value, slopes and probability of two squared distances, and a few traits.
 
 A loss sees ``near`` = d²(i, j) and ``far`` = d²(l, k) and nothing else. Its parameters are numbers stored on
-``self``; the compiler turns them into constants. Any object of this shape works where a loss is asked for.
+``self``; the compiler turns them into constants. Solvers never ask for the type of a loss, only for its traits, so
+a new loss is one file and one line of the table `LOSSES`.
 """
 
 from typing import Any, Protocol, Self
@@ -10,10 +11,10 @@ from sklearn.base import BaseEstimator
 
 
 class LossLike(Protocol):
-    """The shape of a loss, for those who write their own."""
+    """The methods of a loss, for those who write their own."""
 
     def value(self, near: Any, far: Any) -> Any:
-        """Return how badly a comparison is met."""
+        """Return the loss of a comparison."""
 
     def slopes(self, near: Any, far: Any) -> tuple[Any, Any]:
         """Return the derivatives of the value with respect to near and far."""
@@ -23,17 +24,44 @@ class LossLike(Protocol):
 
 
 class Loss(BaseEstimator):
-    """Base of the losses of the house: parameters by name, as in scikit-learn.
+    """Base class of the losses: parameters by name, as in scikit-learn, and default traits.
+
+    A loss need not inherit from it. A trait that an object of your own does not have is the default.
 
     Attributes
     ----------
-    convex : bool
-        Whether the value is convex in (near, far), and so in a kernel, whose squared distances are
-        linear. Only then can an optimum over kernels be proved to be one. A loss of your own says so likewise.
+    convex : bool, default=False
+        Whether the value is convex in (near, far), and so in a kernel, whose squared distances are linear. Only
+        then can an optimum over kernels be certified.
+    kernel_form : bool, default=True
+        Whether the loss is useful over kernels of any rank, as in `ComparisonKernel`.
+    logistic : bool, default=False
+        Whether ``probability`` is the logistic function of ``far - near``.
+    hinge_margin : float or None, default=None
+        The margin m if the value is the hinge max(0, m + near - far), which has many tangents at its kink.
     """
 
     convex = False
+    kernel_form = True
+    logistic = False
+
+    @property
+    def hinge_margin(self) -> float | None:
+        """The margin m if the value is max(0, m + near - far)."""
+        return None
 
     def for_dimensions(self, n_components: int) -> Self:
-        """Return the loss as it is used in that many dimensions."""
+        """Return the loss with parameters set for that many dimensions."""
         return self
+
+
+def loss_trait(loss: Any, name: str) -> Any:
+    """Return a trait of a loss, or the default for an object that does not have it.
+
+    Examples
+    --------
+    >>> from nearer.losses import GNMDS
+    >>> loss_trait(GNMDS(margin=2.0), "hinge_margin"), loss_trait(object(), "convex")
+    (2.0, False)
+    """
+    return getattr(loss, name, getattr(Loss(), name))

@@ -1,6 +1,6 @@
 """Crowd kernel learning (Tamuz et al. 2011): a loss of the ratio of the two squared distances.
 
-Doubling the map changes nothing but the weight of ``delta``, so it needs a ridge to fix its scale.
+Scaling the map changes only the weight of ``delta``, so a ridge must determine its scale.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ class CKL(Loss):
     Parameters
     ----------
     delta : float, default=0.05
-        Keeps the ratio finite for objects at the same place.
+        Keeps the ratio finite for objects at the same point.
 
     Examples
     --------
@@ -37,5 +37,5 @@ class CKL(Loss):
         return both, -both * (near + self.delta) / (far + self.delta)
 
     def probability(self, near: Any, far: Any) -> Any:
-        """Return the far pair's share of the two squared distances."""
+        """Return the far pair's fraction of the two squared distances."""
         return (far + self.delta) / (near + far + 2.0 * self.delta)

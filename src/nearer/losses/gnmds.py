@@ -1,6 +1,6 @@
-"""Generalised non-metric multidimensional scaling (Agarwal et al. 2007): the hinge of the margin.
+"""Generalised non-metric multidimensional scaling (Agarwal et al. 2007): the hinge loss.
 
-Zero once the far pair is farther by the margin; no slope beyond, so it is not smooth at the hinge.
+Zero if the far pair is farther by the margin; not differentiable at the kink.
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ from nearer.losses.base import Loss
 class GNMDS(Loss):
     """Hinge loss ``max(0, margin + near - far)``.
 
-    It has no probability of its own: ``probability`` is the logistic function of ``far - near``.
+    It has no probability model: ``probability`` is the logistic function of ``far - near``.
 
     Parameters
     ----------
     margin : float, default=1.0
-        By how much the far squared distance has to exceed the near one.
+        The far squared distance should exceed the near one by this.
 
     Examples
     --------
@@ -27,9 +27,15 @@ class GNMDS(Loss):
     """
 
     convex = True
+    logistic = True
 
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
+
+    @property
+    def hinge_margin(self) -> float | None:
+        """The margin; None for a subclass with another value."""
+        return self.margin if type(self).value is GNMDS.value else None
 
     def value(self, near: Any, far: Any) -> Any:
         """Return the hinge."""
@@ -41,5 +47,5 @@ class GNMDS(Loss):
         return inside, -inside
 
     def probability(self, near: Any, far: Any) -> Any:
-        """Return the logistic function of the difference, for want of a model of the hinge's own."""
+        """Return the logistic function of ``far - near``."""
         return 1.0 / (1.0 + ops.exp(near - far))

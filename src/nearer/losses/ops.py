@@ -1,7 +1,7 @@
-"""The words a loss may use beside plain arithmetic and comparisons.
+"""The functions that a loss may use beside plain arithmetic and comparisons.
 
-A loss is written once, over these names, and read by numpy (arrays), by the compiler (scalars) and by any
-further engine that rebinds the name ``ops``. There is no ``if`` in the dialect: :func:`where` takes its place.
+A loss is written once, with these functions, for numpy (arrays), the compiler (scalars) and any other engine that
+rebinds the name ``ops``. Use :func:`where` instead of ``if``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Soft ordinal embedding (Terada and von Luxburg 2014): the squared hinge of distances, not of their squares.
 
-At one place the slope of a distance is infinite; a guard keeps it finite.
+The slope of a distance is infinite at 0; a lower limit keeps it finite.
 """
 
 from typing import Any
@@ -12,19 +12,21 @@ from nearer.losses.base import Loss
 class SOE(Loss):
     """Squared hinge ``max(0, margin + sqrt(near) - sqrt(far))²``.
 
-    It has no probability of its own: ``probability`` is the logistic function of ``sqrt(far) - sqrt(near)``.
+    It has no probability model: ``probability`` is the logistic function of ``sqrt(far) - sqrt(near)``.
 
     Parameters
     ----------
     margin : float, default=1.0
-        By how much the far distance has to exceed the near one.
+        The far distance should exceed the near one by this.
 
     Examples
     --------
     >>> from nearer.losses import SOE
-    >>> float(SOE().value(near=4.0, far=4.0))
-    1.0
+    >>> float(SOE().value(near=4.0, far=4.0)), float(SOE().value(near=4.0, far=9.0))
+    (1.0, 0.0)
     """
+
+    kernel_form = False
 
     def __init__(self, margin: float = 1.0) -> None:
         self.margin = margin
@@ -37,8 +39,8 @@ class SOE(Loss):
     def slopes(self, near: Any, far: Any) -> tuple[Any, Any]:
         """Return the derivatives of the value with respect to near and far.
 
-        The root has an infinite slope at zero; the guard keeps it finite, and the gradient of two objects at
-        one place is zero all the same because it is a multiple of their difference.
+        The lower limit keeps the slope of the root finite. The gradient of two objects at the same point is zero
+        anyway, because it is a multiple of their difference.
         """
         near_root = ops.maximum(ops.sqrt(near), 1e-8)
         far_root = ops.maximum(ops.sqrt(far), 1e-8)

@@ -19,7 +19,7 @@ class STE(Loss):
     0.5
     """
 
-    convex = True
+    convex = logistic = True
 
     def value(self, near: Any, far: Any) -> Any:
         """Return the negative logarithm of the probability, without overflow."""
@@ -29,7 +29,7 @@ class STE(Loss):
     def slopes(self, near: Any, far: Any) -> tuple[Any, Any]:
         """Return the derivatives of the value with respect to near and far.
 
-        Over the same exponential as the value, which the compiler then takes once.
+        With the same exponential as the value, which the compiler then computes once.
         """
         short = near - far
         small = ops.exp(-ops.maximum(short, -short))

@@ -1,10 +1,10 @@
-"""Maps of learned points: turned so that they can be compared, drawn as pictures, written as HTML pages.
+"""Maps of learned points: aligned, drawn as pictures, written as HTML pages.
 
-`canvas.js` beside this file is the one drawing module of the pages; the survey's dashboard uses it too.
+`canvas.js` is the drawing module of all HTML pages.
 """
 
-from nearer.maps.align import align, orient
 from nearer.maps.draw import draw
 from nearer.maps.export import map_html, write_map
+from nearer.maps.plane import align, orient
 
 __all__ = ["align", "draw", "map_html", "orient", "write_map"]

@@ -1,8 +1,8 @@
-"""A map as a file: an HTML page of its own, or a picture, by the suffix of the path.
+"""A map as a file: an HTML page or a picture, by the suffix of the path.
 
-The page is one file that opens offline: template, style, scripts and data in one. Names are data and stay
-inert: text in the page is escaped, the data is JSON without a single ``<``, and the page's policy allows
-only its own two inline blocks, by their hashes, and no connection anywhere.
+The page is one file that opens offline, with template, style, scripts and data. Names cannot inject code: text is
+escaped, the data is JSON without any ``<``, and the page's security policy allows only its own two inline blocks,
+by their hashes, and no connections.
 """
 
 import base64
@@ -20,11 +20,8 @@ from numpy.typing import ArrayLike
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.maps.align import Points
 from nearer.maps.draw import draw
-from nearer.maps.plane import PALETTE, Plane, plane
-
-__all__ = ["map_html", "write_map"]
+from nearer.maps.plane import PALETTE, Plane, Points, to_plane
 
 PICTURES = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 PAGES = (".html", ".htm")
@@ -46,19 +43,19 @@ def write_map(
     Parameters
     ----------
     points : array of shape (n, dims)
-        The learned points, in any number of dimensions: one is drawn on a line, of three and more the first
-        two principal axes are shown, and the map says so.
+        The learned points. One dimension is drawn on a line; of three and more the first two principal axes are
+        shown, and the map says so.
     path : path
-        Its suffix picks the kind: ``.png``, ``.svg``, ``.pdf`` (these need matplotlib) or ``.html``. A file
-        that is there already is replaced at the end, in one step.
+        The suffix selects the format: ``.png``, ``.svg``, ``.pdf`` (these need matplotlib) or ``.html``. An
+        existing file is replaced at the end, in one step.
     names : sequence of str, optional
-        One an object; by default its number.
+        One per object; by default its number.
     groups : sequence of str, optional
-        One an object: colours, and a legend.
+        One per object: colours, and a legend.
     title : str, optional
-        Stands above the map.
+        Title above the map.
     reference : array of shape (n, dims), optional
-        Where the objects truly are: the map is turned onto it, and it is shown as faint rings.
+        True positions: the map is aligned to it, and it is shown as faint rings.
 
     Examples
     --------
@@ -76,17 +73,17 @@ def write_map(
     suffix = path.suffix.lower()
     if suffix in PAGES:
         content = map_html(points, names, groups=groups, title=title, reference=reference)
-        with replacing(path) as aside:
-            aside.write_bytes(content.encode("utf-8", "replace"))
+        with replacing(path) as temporary:
+            temporary.write_bytes(content.encode("utf-8", "replace"))
     elif suffix in PICTURES:
         figure = draw(points, names, groups=groups, title=title, reference=reference)
-        # No date inside, so that the same map is the same file.
+        # Without a date, so that the same map is the same file.
         dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-        with replacing(path) as aside:
-            figure.savefig(aside, format=PICTURES[suffix], dpi=DPI, metadata=dated.get(suffix))
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format=PICTURES[suffix], dpi=DPI, metadata=dated.get(suffix))
     else:
         known = ", ".join([*PICTURES, *PAGES])
-        raise ValueError(f"{path.name}: a map is written as one of {known}, by the suffix; got {suffix or 'none'}")
+        raise ValueError(f"{path.name}: the suffix of a map must be one of {known}; got {suffix or 'none'}")
 
 
 def map_html(
@@ -97,7 +94,7 @@ def map_html(
     title: str | None = None,
     reference: ArrayLike | None = None,
 ) -> str:
-    """Make a self-contained HTML page of an interactive map: pan, zoom, hover, find a name.
+    """Return a self-contained HTML page with an interactive map: pan, zoom, hover, search for a name.
 
     Parameters
     ----------
@@ -107,7 +104,7 @@ def map_html(
     Returns
     -------
     str
-        The page. It opens offline and connects to nothing.
+        The page. It opens offline and makes no connections.
 
     Examples
     --------
@@ -116,29 +113,29 @@ def map_html(
     >>> "<title>A &amp; B</title>" in page, "<b>" in page
     (True, False)
     """
-    shown = plane(points, names, groups=groups, reference=reference)
-    style = _part("map.css")
-    script = canvas_script() + _part("map.js")
+    plane = to_plane(points, names, groups=groups, reference=reference)
+    style = _read("map.css")
+    script = canvas_script() + _read("map.js")
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     slots = {
         "policy": policy,
         "generator": html.escape(f"nearer {__version__}"),
         "title": html.escape(title or "Map"),
-        "subtitle": html.escape(shown.subtitle),
+        "subtitle": html.escape(plane.subtitle),
         "style": style,
-        "data": _inert_json(_data(shown)),
+        "data": _inert_json(_as_data(plane)),
         "script": script,
     }
-    # One pass, so that a name or a title that looks like a slot is left alone.
-    return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _part("map.html"))
+    # One pass, so that a name or a title that looks like a slot is not replaced.
+    return re.sub(r"\{\{(\w+)\}\}", lambda slot: slots[slot[1]], _read("map.html"))
 
 
 def canvas_script() -> str:
-    """The JavaScript that defines ``NearerMap``, for any page that shows a map."""
-    return "".join(_part(name) for name in CANVAS_SCRIPTS)
+    """Return the JavaScript that defines ``NearerMap``, for any page with a map."""
+    return "".join(_read(name) for name in CANVAS_SCRIPTS)
 
 
-def _part(name: str) -> str:
+def _read(name: str) -> str:
     return (files("nearer.maps") / name).read_text(encoding="utf-8")
 
 
@@ -147,27 +144,26 @@ def _hash(block: str) -> str:
 
 
 def _inert_json(data: object) -> str:
-    """JSON that cannot end the script block it stands in, nor open a comment or a tag there."""
+    """Return JSON that can neither end its script block nor open a comment or a tag in it."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _data(shown: Plane) -> dict[str, object]:
-    everything = shown.points if shown.reference is None else np.concatenate([shown.points, shown.reference])
-    centre = (everything.min(axis=0) + everything.max(axis=0)) / 2
-    size = float(np.ptp(everything, axis=0).max()) or 1.0
+def _as_data(plane: Plane) -> dict[str, object]:
+    low, high = plane.all_points.min(axis=0), plane.all_points.max(axis=0)
+    centre, size = (low + high) / 2, float((high - low).max()) or 1.0
 
     def pairs(points: Points) -> list[list[float]]:
-        """Coordinates from -0.5 to 0.5, as many digits as the deepest zoom can show."""
+        """Return coordinates from -0.5 to 0.5 with the digits that the deepest zoom can show."""
         return np.round((points - centre) / size, 7).tolist()
 
-    data: dict[str, object] = {"points": pairs(shown.points), "names": shown.names, "palette": list(PALETTE)}
-    if shown.groups is not None:
-        data.update(groups=shown.groups, groupOrder=shown.group_order)
-    if shown.reference is not None:
-        data["reference"] = pairs(shown.reference)
-    if shown.is_line:
+    data: dict[str, object] = {"points": pairs(plane.points), "names": plane.names, "palette": list(PALETTE)}
+    if plane.groups is not None:
+        data.update(groups=plane.groups, groupOrder=plane.group_order)
+    if plane.reference is not None:
+        data["reference"] = pairs(plane.reference)
+    if plane.is_line:
         data["line"] = True
-    if shown.nearest is not None:
-        data["nearest"] = shown.nearest.tolist()
+    if plane.nearest is not None:
+        data["nearest"] = plane.nearest.tolist()
     return data

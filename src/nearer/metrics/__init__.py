@@ -1,8 +1,8 @@
-"""How good a map or a similarity is: comparisons that it gets wrong, fit to known points, and retrieval.
+"""Metrics of maps and similarities: comparisons that are violated, fit to known points, and retrieval.
 
-:mod:`~nearer.metrics.maps` is about points, :mod:`~nearer.metrics.retrieval` about rankings of labelled
-objects, :mod:`~nearer.metrics.label_ranking` about rankings of labels; :mod:`~nearer.metrics.scorer` scores a
-model by its rankings, also inside scikit-learn's searches.
+:mod:`~nearer.metrics.maps` is about points, :mod:`~nearer.metrics.retrieval` about rankings of labelled objects,
+:mod:`~nearer.metrics.label_ranking` about rankings of labels; :mod:`~nearer.metrics.scorer` scores a model by its
+rankings, also inside scikit-learn's searches.
 """
 
 from nearer.metrics.label_ranking import label_ranking_map

@@ -1,4 +1,4 @@
-"""How good a map is: the comparisons that it gets wrong, and its fit to points that are known."""
+"""Metrics of maps: the comparisons that they violate, and their fit to known points."""
 
 from typing import Any, NamedTuple
 
@@ -8,15 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.rows import blocks, squared_distances
 
+Floats = NDArray[np.float64]
+
 
 def triplet_error(points: ArrayLike, comparisons: Any) -> float:
-    """Share of comparisons, by weight, that points do not satisfy; a tie is not satisfied.
+    """Return the fraction of comparisons, by weight, that points violate; a tie is a violation.
 
     Parameters
     ----------
     points : array-like, shape (n_objects, n_dims)
     comparisons : Comparisons, ComparisonSource, array-like or DataFrame
-        Triplets or quadruplets; looked at block by block.
+        Triplets or quadruplets; evaluated block by block.
 
     Examples
     --------
@@ -25,7 +27,7 @@ def triplet_error(points: ArrayLike, comparisons: Any) -> float:
     """
     points = np.asarray(points)
     if points.ndim != 2:
-        raise ValueError(f"points must be a table with one row an object; got shape {points.shape}")
+        raise ValueError(f"points must be a table with one row per object; got shape {points.shape}")
     if isinstance(comparisons, ComparisonSource):
         parts = [_wrong_and_total(points, chunk) for chunk in comparisons.chunks()]
     else:
@@ -49,18 +51,18 @@ def _wrong_and_total(points: NDArray[Any], comparisons: Comparisons) -> tuple[fl
 
 
 class Alignment(NamedTuple):
-    """Points laid over reference points as well as moving, turning, mirroring and scaling can.
+    """Points fitted to reference points by translation, rotation, reflection and scale.
 
     Attributes
     ----------
     disparity : float
-        What remains: squared error as a share of the reference's spread, from 0 (the same shape) to 1.
+        Remaining squared error as a fraction of the reference's variance, from 0 (the same shape) to 1.
     aligned : array, shape (n, d)
         The points, in the units of the reference.
     """
 
     disparity: float
-    aligned: NDArray[np.float64]
+    aligned: Floats
 
 
 def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
@@ -69,12 +71,12 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     Parameters
     ----------
     points, reference : array-like, shape (n, d) and (n, e)
-        One row an object, in the same order. Where d and e differ, the narrower is filled up with zeros.
+        One row per object, in the same order. If d and e differ, the narrower is padded with zeros.
 
     Returns
     -------
     Alignment
-        `disparity`, as `scipy.spatial.procrustes` counts it, and the `aligned` points.
+        `disparity`, as in `scipy.spatial.procrustes`, and the `aligned` points.
 
     Examples
     --------
@@ -83,22 +85,31 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     >>> round(fit.disparity, 12), np.allclose(fit.aligned, square)
     (0.0, True)
     """
-    given, wanted = (np.asarray(table, dtype=np.float64) for table in (points, reference))
-    if given.ndim != 2 or wanted.ndim != 2 or len(given) != len(wanted):
-        raise ValueError(
-            f"points and reference must have as many rows; got shapes {given.shape} and {wanted.shape}"
-        )
-    if not (np.isfinite(given).all() and np.isfinite(wanted).all()):
+    points, target = (np.asarray(table, dtype=np.float64) for table in (points, reference))
+    if points.ndim != 2 or target.ndim != 2 or len(points) != len(target):
+        shapes = f"{points.shape} and {target.shape}"
+        raise ValueError(f"points and reference must have as many rows; got shapes {shapes}")
+    if not (np.isfinite(points).all() and np.isfinite(target).all()):
         raise ValueError("points and reference must be finite")
-    dims = max(given.shape[1], wanted.shape[1])
-    given, wanted = (np.pad(table, ((0, 0), (0, dims - table.shape[1]))) for table in (given, wanted))
-    centre = wanted.mean(axis=0)
-    given, wanted = given - given.mean(axis=0), wanted - centre
-    spread, wanted_spread = float((given**2).sum()), float((wanted**2).sum())
-    if spread == 0 or wanted_spread == 0:
+    n_dims = target.shape[1]
+    rotated, target, centre, strength = superimpose(points, target)
+    spread, target_spread = float((rotated**2).sum()), float((target**2).sum())
+    if spread == 0 or target_spread == 0:
         raise ValueError("points and reference must each hold at least two different points")
-    left, stretch, right = np.linalg.svd(given.T @ wanted)
-    scale = stretch.sum() / spread
-    aligned = scale * given @ (left @ right) + centre
-    disparity = 1 - stretch.sum() ** 2 / (spread * wanted_spread)
-    return Alignment(float(np.clip(disparity, 0, 1)), aligned[:, : np.asarray(reference).shape[1]])
+    aligned = strength / spread * rotated + centre
+    disparity = 1 - strength**2 / (spread * target_spread)
+    return Alignment(float(np.clip(disparity, 0, 1)), aligned[:, :n_dims])
+
+
+def superimpose(points: Floats, reference: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Rotate centred points onto a centred reference: orthogonal Procrustes (Schönemann 1966).
+
+    Return both, padded with zeros to the same number of columns, the centre of the reference, and the sum of the
+    singular values of their cross product.
+    """
+    n_dims = max(points.shape[1], reference.shape[1])
+    points, reference = (np.pad(table, ((0, 0), (0, n_dims - table.shape[1]))) for table in (points, reference))
+    centre = reference.mean(axis=0)
+    points, reference = points - points.mean(axis=0), reference - centre
+    left, strengths, right = np.linalg.svd(points.T @ reference)
+    return points @ (left @ right), reference, centre, float(strengths.sum())

@@ -1,10 +1,9 @@
-"""Where relevant objects stand in the rankings of queries: all that precision, recall and average precision need.
+"""Ranks of relevant objects: all that precision, recall and average precision need.
 
-Each query ranks all objects by its scores. Objects of equal score stand in no order, so they enter the ranking
-together, as one *group*, and where only the first k places count, a group that the k-th place divides counts by
-expectation over all its orders. The measures are sums over the relevant objects of one table, `Standing`. It is
-made block by block of queries, so that only a few tens of megabytes are needed beside the scores, whatever the
-number of queries.
+Each query ranks all objects by its scores. Objects of equal score have no order: they enter the ranking together,
+as one *group*, and if only the first k ranks count, a group that is cut at rank k counts by its expectation over
+all orders. The metrics are sums over the relevant objects of one table, `RelevantRanks`. It is computed for blocks
+of queries, so that it needs a few tens of megabytes beside the scores, whatever the number of queries.
 """
 
 from collections.abc import Callable
@@ -15,151 +14,121 @@ from numpy.typing import NDArray
 
 from nearer.comparisons.rows import blocks
 
-BLOCK = 1 << 18  # scores ranked together: about 12 MB of temporaries, 35 where every object is relevant
+BLOCK = 1 << 18  # scores ranked together: about 12 MB of temporaries, 35 if every object is relevant
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.integer[Any]]
+Integers = NDArray[np.integer[Any]]
+RelevantOf = Callable[[slice], NDArray[np.bool_]]  # which objects are relevant to a block of queries
 
 
-class Standing(NamedTuple):
-    """Where the relevant objects of some queries stand; each array but the last has one entry a relevant object.
+class RelevantRanks(NamedTuple):
+    """Ranks of the relevant objects of some queries; one entry per relevant object, except in the last array.
 
-    Attributes
-    ----------
-    query : array of int
-        Whose ranking it is in.
-    before, through : array of int
-        Places up to its group of equal scores, without and with the group.
-    relevant_before, relevant_through : array of int
-        How many of those places hold relevant objects.
-    n_relevant : array of int, shape (n_queries,)
-        Relevant objects of each query.
+    `before` and `through` count the objects that are ranked before its group of equal scores, and up to the
+    group's end; `relevant_before` and `relevant_through` count the relevant ones of those. `n_relevant` has one
+    entry per query.
     """
 
-    query: Numbers
-    before: Numbers
-    through: Numbers
-    relevant_before: Numbers
-    relevant_through: Numbers
-    n_relevant: Numbers
+    query: Integers
+    before: Integers
+    through: Integers
+    relevant_before: Integers
+    relevant_through: Integers
+    n_relevant: Integers
 
-    def share_within(self, k: int) -> Floats:
-        """Chance of each relevant object to be among the first k, its group being in random order."""
+    def chance_within(self, k: int) -> Floats:
+        """Return the probability of each relevant object to be among the first k, with ties in random order."""
         return np.clip((k - self.before) / (self.through - self.before), 0.0, 1.0)
 
-    def sums(self, values: Floats) -> Floats:
-        """Sum of the values of each query's relevant objects."""
+    def sum_by_query(self, values: Floats) -> Floats:
+        """Return the sum of the values of each query's relevant objects."""
         return np.bincount(self.query, values, minlength=len(self.n_relevant)).astype(np.float64, copy=False)
 
 
-def standings(scores: NDArray[Any], relevant: NDArray[np.bool_]) -> Standing:
-    """Rank the objects of each query by its scores, and say where those that are relevant stand.
-
-    Parameters
-    ----------
-    scores, relevant : array, shape (n_queries, n_objects)
-
-    Examples
-    --------
-    >>> found = standings(np.array([[0.9, 0.7, 0.7]]), np.array([[True, False, True]]))
-    >>> found.before.tolist(), found.through.tolist()
-    ([0, 1], [1, 3])
-    >>> found.relevant_before.tolist(), found.relevant_through.tolist()
-    ([0, 1], [1, 2])
-    """
+def rank_relevant(scores: NDArray[Any], relevant: NDArray[np.bool_]) -> RelevantRanks:
+    """Rank the objects of each query by its scores, and return the ranks of the relevant ones."""
     n_queries, n_objects = scores.shape
     order = np.argsort(scores, axis=1)[:, ::-1]
     ranked = np.take_along_axis(scores, order, axis=1)
     last = np.ones(scores.shape, dtype=bool)  # of its group
     np.not_equal(ranked[:, 1:], ranked[:, :-1], out=last[:, :-1])
-    # From here on places are counted through all queries, one ranking after the other.
+    # From here on ranks are counted through all queries, one ranking after the other.
     groups = np.concatenate([[0], np.flatnonzero(last) + 1])
-    places = np.flatnonzero(np.take_along_axis(relevant, order, axis=1))
-    group = np.searchsorted(groups, places, side="right")
+    ranks = np.flatnonzero(np.take_along_axis(relevant, order, axis=1))
+    group = np.searchsorted(groups, ranks, side="right")
     before, through = groups[group - 1], groups[group]
-    relevant_before, relevant_through = np.searchsorted(places, before), np.searchsorted(places, through)
-    firsts = n_objects * np.arange(n_queries + 1)
-    found = np.searchsorted(places, firsts)
-    n_relevant = np.diff(found)
+    relevant_before, relevant_through = np.searchsorted(ranks, before), np.searchsorted(ranks, through)
+    starts = n_objects * np.arange(n_queries + 1)
+    relevant_starts = np.searchsorted(ranks, starts)
+    n_relevant = np.diff(relevant_starts)
     query = np.repeat(np.arange(n_queries), n_relevant)
-    return Standing(
+    return RelevantRanks(
         query,
-        before - firsts[query],
-        through - firsts[query],
-        relevant_before - found[query],
-        relevant_through - found[query],
+        before - starts[query],
+        through - starts[query],
+        relevant_before - relevant_starts[query],
+        relevant_through - relevant_starts[query],
         n_relevant,
     )
 
 
-Measure = Callable[[Standing, int], Floats]  # of each query, by its first k places; NaN where nothing is relevant
+Metric = Callable[[RelevantRanks, int], Floats]  # of each query, by its first k ranks; NaN if nothing is relevant
 
 
-def averaged(standing: Standing, k: int) -> Floats:
+def average_precision(ranks: RelevantRanks, k: int) -> Floats:
     """Return the average precision of each query."""
-    share = standing.share_within(k)
-    entering = share * (standing.relevant_through - standing.relevant_before)
-    precision_there = (standing.relevant_before + entering) / np.minimum(standing.through, k)
-    return standing.sums(share * precision_there) / np.minimum(standing.n_relevant, k)
+    chance = ranks.chance_within(k)
+    entering = chance * (ranks.relevant_through - ranks.relevant_before)
+    precision_there = (ranks.relevant_before + entering) / np.minimum(ranks.through, k)
+    return ranks.sum_by_query(chance * precision_there) / np.minimum(ranks.n_relevant, k)
 
 
-def precision(standing: Standing, k: int) -> Floats:
+def precision(ranks: RelevantRanks, k: int) -> Floats:
     """Return the precision at k of each query."""
-    return np.where(standing.n_relevant > 0, standing.sums(standing.share_within(k)) / k, np.nan)
+    return np.where(ranks.n_relevant > 0, ranks.sum_by_query(ranks.chance_within(k)) / k, np.nan)
 
 
-def recall(standing: Standing, k: int) -> Floats:
+def recall(ranks: RelevantRanks, k: int) -> Floats:
     """Return the recall at k of each query."""
-    return standing.sums(standing.share_within(k)) / standing.n_relevant
+    return ranks.sum_by_query(ranks.chance_within(k)) / ranks.n_relevant
 
 
-def measured(
-    scores: NDArray[Any], labels: tuple[Numbers, Numbers], measure: Measure, k: int, itself: bool, first: int = 0
+def evaluate(
+    scores: NDArray[Any],
+    relevant_of: RelevantOf,
+    metric: Metric,
+    k: int,
+    *,
+    skip_self: bool = False,
+    first: int = 0,
+    axes: tuple[str, str] = ("query", "object"),
 ) -> Floats:
-    """Return a measure of each query by its first k places.
+    """Return a metric of each query by its first k ranks, NaN if nothing is relevant.
 
-    Parameters
-    ----------
-    scores : array, shape (n_queries, n_objects)
-    labels : pair of arrays of int
-        Of the queries and of the objects.
-    measure : function
-        One of `averaged`, `precision` and `recall`.
-    k : int
-        Places that count.
-    itself : bool
-        Whether a query is an object too, and left out of its ranking.
-    first : int, default=0
-        Then, which object the first query is; the others follow it.
-
-    Returns
-    -------
-    array, shape (n_queries,)
-        NaN where nothing is relevant.
+    With `skip_self` the queries are objects, the first of them object `first`, and are left out of their own
+    rankings. `axes` are the words of error messages.
     """
-    of_queries, of_objects = labels
     n_queries, n_objects = scores.shape
-    found = np.empty(n_queries)
+    values = np.empty(n_queries)
     for block in blocks(n_queries, max(1, BLOCK // max(1, n_objects))):
-        part, numbers = scores[block], np.arange(first + block.start, first + block.stop)
+        part, relevant, index = scores[block], relevant_of(block), np.arange(n_queries)[block] + first
         if part.dtype.kind == "f" and np.isnan(part).any():
             row, column = np.argwhere(np.isnan(part))[0]
-            raise ValueError(f"the score of query {numbers[row]} and object {column} is NaN")
-        relevant = of_queries[block, None] == of_objects
-        if itself:
-            others = np.arange(n_objects) != numbers[:, None]
+            raise ValueError(f"the score of {axes[0]} {index[row]} and {axes[1]} {column} is NaN")
+        if skip_self:
+            others = np.arange(n_objects) != index[:, None]
             part, relevant = (table[others].reshape(len(part), n_objects - 1) for table in (part, relevant))
-        with np.errstate(invalid="ignore"):  # 0 / 0 where nothing is relevant
-            found[block] = measure(standings(part, relevant), k)
-    return found
+        with np.errstate(invalid="ignore"):  # 0 / 0 if nothing is relevant
+            values[block] = metric(rank_relevant(part, relevant), k)
+    return values
 
 
-def mean(values: Floats) -> float:
+def mean_over_queries(values: Floats) -> float:
     """Return the mean over the queries for which anything is relevant."""
-    counted = values[~np.isnan(values)]
-    if len(counted) == 0:
+    defined = values[~np.isnan(values)]
+    if len(defined) == 0:
         raise ValueError(f"nothing is relevant: none of the {len(values)} queries shares its label with an object")
-    return float(counted.mean())
+    return float(defined.mean())
 
 
 def as_scores(scores: Any) -> NDArray[Any]:
@@ -168,21 +137,10 @@ def as_scores(scores: Any) -> NDArray[Any]:
     return scores if scores.dtype.kind in "biuf" else scores.astype(np.float64)
 
 
-def label_numbers(of_queries: NDArray[Any], of_objects: NDArray[Any]) -> tuple[Numbers, Numbers]:
-    """Return small whole numbers for labels: equal ones for equal labels.
-
-    Parameters
-    ----------
-    of_queries, of_objects : array
-        Numbers or text.
-
-    Examples
-    --------
-    >>> label_numbers(np.array(["b", "a"]), np.array(["a", "c"]))
-    (array([1, 0]), array([0, 2]))
-    """
-    texts = {labels.dtype.kind in "UST" for labels in (of_queries, of_objects) if labels.dtype.kind != "O"}
-    if len(texts) > 1:
+def encode_labels(of_queries: NDArray[Any], of_objects: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return labels, numbers or text, as small integers that are equal for equal labels."""
+    is_text = {labels.dtype.kind in "UST" for labels in (of_queries, of_objects) if labels.dtype.kind != "O"}
+    if len(is_text) > 1:
         raise ValueError(
             f"the labels of queries are {of_queries.dtype} and those of objects {of_objects.dtype}: "
             "no two of them would be equal"
@@ -190,5 +148,5 @@ def label_numbers(of_queries: NDArray[Any], of_objects: NDArray[Any]) -> tuple[N
     together = np.concatenate([of_queries, of_objects])
     if (together != together).any():
         raise ValueError("labels must not be NaN")
-    _, numbers = np.unique(together, return_inverse=True)
-    return numbers[: len(of_queries)], numbers[len(of_queries) :]
+    _, codes = np.unique(together, return_inverse=True)
+    return codes[: len(of_queries)], codes[len(of_queries) :]

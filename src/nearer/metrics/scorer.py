@@ -1,6 +1,6 @@
-"""A scorer for scikit-learn's searches and cross-validation: does a learned similarity retrieve the right objects?
+"""A scorer for scikit-learn's searches and cross-validation: mean average precision of a learned similarity.
 
-It asks of a model no more than ``similarity``, ``distance`` or ``transform``; a pipeline is known by ``steps``.
+A model needs ``similarity``, ``distance`` or ``transform``; a pipeline is recognised by ``steps``.
 """
 
 from collections.abc import Callable
@@ -12,33 +12,34 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from nearer.comparisons.rows import blocks
-from nearer.metrics.ranks import as_scores, averaged, label_numbers, mean, measured
+from nearer.metrics.ranks import as_scores, average_precision, encode_labels, evaluate, mean_over_queries
 
-NARROW = 64  # columns up to which distances pair by pair are as quick as products
-BLOCK = 1 << 21  # scores asked for together: a model may have work to do for all objects each time
+NARROW = 64  # columns up to which pairwise distances are as fast as products
+BLOCK = 1 << 21  # scores per call of the model, which may process all objects each time
 
 
-def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
-    """Mean average precision of each row of X as a query against the other rows.
+def retrieval_map_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the mean average precision of each row of X as a query against the other rows.
 
-    Goes wherever scikit-learn takes ``scoring``, as in ``cross_val_score(model, X, y,
-    scoring=retrieval_map_scorer)``.
+    Similarities of this library have it as ``score``. Use it as ``scoring`` for other models, as in
+    ``cross_val_score(PCA(2), X, y, scoring=retrieval_map_scorer)``.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With ``similarity(A, B)`` (larger is more alike), else ``distance(A, B)``, else ``transform(X)``, after
-        which objects are the more alike the smaller their Euclidean distance. Of a pipeline that is asked of the
-        last step, after the others have transformed X.
+        With ``similarity(A, B)`` (larger is more similar), else ``distance(A, B)``, else ``transform(X)``, whose
+        rows are compared by Euclidean distance. Of a pipeline the last step is used, and the others transform X.
     X : array, CSR matrix or DataFrame, shape (n_objects, n_features)
-        Scores are asked for some queries at a time; there is never a table of all objects by all.
+        Scores are computed for blocks of queries; the table of all objects by all objects is never held.
     y : array-like, shape (n_objects,)
-        Labels: an object is relevant to a query when it has the same.
+        Labels: an object is relevant to a query if it has the same.
+    sample_weight : array-like, shape (n_objects,), optional
+        Weights of the queries.
 
     Returns
     -------
     float
-        As :func:`nearer.metrics.mean_average_precision` counts it.
+        As defined by :func:`nearer.metrics.mean_average_precision`.
 
     Examples
     --------
@@ -52,21 +53,31 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any) -> float:
     X = X if hasattr(X, "iloc") else X.tocsr() if issparse(X) else np.asarray(X)
     n, labels = X.shape[0], np.asarray(y)
     if labels.shape != (n,):
-        raise ValueError(f"y must have one label a row of X: X has shape {X.shape}, y has shape {labels.shape}")
-    numbers, _ = label_numbers(labels, labels)
-    scores_of, found = _scores_of(estimator, X), np.empty(n)
+        raise ValueError(f"y must have one label per row of X: X has shape {X.shape}, y has shape {labels.shape}")
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights is not None and weights.shape != (n,):
+        raise ValueError(f"sample_weight must have one number per row of X, {n}; got shape {weights.shape}")
+    codes, _ = encode_labels(labels, labels)
+    scores_of, values = _scores_of(estimator, X), np.empty(n)
     for block in blocks(n, max(1, BLOCK // max(1, n))):
         scores = as_scores(scores_of(block))
-        n_queries = block.stop - block.start
-        if scores.shape != (n_queries, n):
-            name = type(estimator).__name__
-            raise ValueError(f"{name} gave scores of shape {scores.shape} for {n_queries} queries and {n} objects")
-        found[block] = measured(scores, (numbers[block], numbers), averaged, n, itself=True, first=block.start)
-    return mean(found)
+        queries = codes[block]
+        if scores.shape != (len(queries), n):
+            expected = f"for {len(queries)} queries and {n} objects"
+            raise ValueError(f"{type(estimator).__name__} returned scores of shape {scores.shape} {expected}")
+
+        def relevant(part: slice, queries: Any = queries) -> NDArray[np.bool_]:
+            return queries[part, None] == codes
+
+        values[block] = evaluate(scores, relevant, average_precision, n, skip_self=True, first=block.start)
+    if weights is None:
+        return mean_over_queries(values)
+    counted = ~np.isnan(values)
+    return float(np.average(values[counted], weights=weights[counted]))
 
 
 def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the model at the end of a pipeline, or that a search found best, and X as it gets there."""
+    """Return the last step of a pipeline, or the best estimator of a search, and X transformed for it."""
     while True:
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -79,7 +90,7 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 
 def _scores_of(estimator: Any, X: Any) -> Callable[[slice], Any]:
-    """Return a function from some rows of X, the queries, to their scores with all rows."""
+    """Return a function from a block of rows of X, the queries, to their scores with all rows."""
     rows = X.iloc if hasattr(X, "iloc") else X
     if hasattr(estimator, "similarity"):
         return lambda queries: _dense(estimator.similarity(rows[queries], X))
@@ -90,13 +101,13 @@ def _scores_of(estimator: Any, X: Any) -> Callable[[slice], Any]:
     if isinstance(estimator, str) and estimator == "passthrough":
         return _by_distance(X)
     raise TypeError(
-        "a model with similarity(A, B), distance(A, B) or transform(X) is wanted; "
+        "the model must have similarity(A, B), distance(A, B) or transform(X); "
         f"{type(estimator).__name__} has none of them"
     )
 
 
 def _by_distance(points: Any) -> Callable[[slice], NDArray[Any]]:
-    """Minus squared distances; of sparse or wide points but for a query's own square, which alters no ranking."""
+    """Return minus squared distances, up to a constant per query for sparse or wide points."""
     if issparse(points):
         points = points.tocsr()
         squares = np.asarray(points.multiply(points).sum(axis=1)).ravel()

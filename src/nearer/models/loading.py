@@ -1,8 +1,7 @@
-"""Reading the file of a learned model: what is wrong with a file is told by its name, and nothing in it is run.
+"""Reading the file of a learned model, as `nearer.models.saving` describes it. Nothing in a file is run.
 
-`nearer.models.saved` says what a file holds. Everything that a file claims is held against what is there before it
-is used: which models there are, how large an array is, whether numbers are finite, and at the end the model itself
-whether its parts fit together.
+Everything that a file claims is checked before it is used: which model it is, how large an array is, whether
+numbers are finite, and at the end, by the model itself, whether its parts are consistent. An error names the file.
 """
 
 import io
@@ -11,6 +10,7 @@ import math
 import os
 import struct
 import zipfile
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,40 @@ from typing import Any
 import numpy as np
 
 from nearer import __version__
-from nearer.models.pipelines import fitted_pipeline
-from nearer.models.saved import FORMAT, MODELS, PIPELINE, RECORD
-from nearer.models.values import Custom, decode
+from nearer.models.saving import FORMAT, PIPELINE, RECORD
+from nearer.registry import PARTS, saved_models
 
-WANTED: dict[str, type] = {
-    "model": str,
-    "params": dict,
-    "learned": dict,
-    "arrays": list,
-}  # of the record of a model
-OF_STEPS: dict[str, type] = {"model": str, "steps": list}
+Record = dict[str, Any]  # what the JSON says of a model or pipeline
+MODEL_FIELDS: dict[str, type] = {"model": str, "params": dict, "learned": dict, "arrays": list}
+PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
+
+# Parameters and learned attributes that older files have under another name. For each class of a model, loss or
+# solver: the old name and the new one, "" if it is dropped; with a function, if the value has to be converted too:
+#     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
+RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
+    "OrdinalEmbedding": {"max_epochs": "max_iter"},
+    "OnlineKernel": {"step": "learning_rate", "passes": "steps_per_answer", "n_seen_": "n_samples_seen_"},
+    "LEGO": {"max_epochs": "max_iter"},
+    "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
+    "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
+    "SGD": {"step": "step_size"},
+    "Batch": {"step": "step_size"},
+    "TextFeatures": {"n_terms": "max_features", "min_documents": "min_df", "weights_": "idf_"},
+}
+# Parameters that are now those of a solver object: the name of the solver, and the class that takes them.
+MOVED = {
+    "BilinearSimilarity": {
+        "aggressiveness": ("oasis", "nearer.similarity", "OASIS"),
+        "symmetric": ("oasis", "nearer.similarity", "OASIS"),
+        "output": ("sdca", "nearer.similarity", "SDCA"),
+    },
+}
+
+
+def _current_name(kind: str, name: str) -> tuple[str, Callable[[Any], Any]]:
+    """Return the current name of a parameter or attribute, and the function that converts its value."""
+    entry = RENAMED.get(kind, {}).get(name, name)
+    return entry if isinstance(entry, tuple) else (entry, lambda value: value)
 
 
 def load_model(path: str | os.PathLike[str], **overrides: Any) -> Any:
@@ -79,8 +102,10 @@ class _Unreadable(Exception):
     """What is wrong with the file, as the rest of a sentence that begins with its name."""
 
 
-def _pipeline(file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str) -> Any:
+def _pipeline(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], call: str) -> Any:
     """Read the steps of a pipeline, each as the model that it is."""
+    from sklearn.pipeline import Pipeline
+
     records = _steps(record)
     parameters: dict[str, dict[str, Any]] = {name: {} for name, _ in records}
     for key, value in overrides.items():
@@ -95,10 +120,10 @@ def _pipeline(file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str
             models.append(_model(file, of_step, parameters[name], f"{call}{name}__", f"{place}."))
         except _Unreadable as error:
             raise _Unreadable(f"(step {name!r}) {error}") from error.__cause__
-    return fitted_pipeline(zip(parameters, models, strict=True))
+    return Pipeline(list(zip(parameters, models, strict=True)))
 
 
-def _steps(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _steps(record: Record) -> list[tuple[str, Record]]:
     try:
         steps = [(name, of_step) for name, of_step in record["steps"]]
         names = {name for name, _ in steps if isinstance(name, str) and name and "__" not in name}
@@ -107,17 +132,18 @@ def _steps(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     except (TypeError, ValueError) as error:
         raise _Unreadable(f"is damaged: the list of steps in {RECORD} is not one") from error
     for name, of_step in steps:
-        _check_record(of_step, WANTED, f" of step {name!r}")
+        _check_record(of_step, MODEL_FIELDS, f" of step {name!r}")
     return [(name, {**of_step, "nearer": record.get("nearer")}) for name, of_step in steps]
 
 
-def _model(
-    file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str, prefix: str = ""
-) -> Any:
+def _model(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], call: str, prefix: str = "") -> Any:
     """Read a model from its record and the members with this prefix."""
-    arrays = {key: _read_array(file, prefix + key) for key in _listed(record)}
-    kind, params = _model_class(record), _params(record, arrays, overrides, call)
-    model = _build(kind, params, record)
+    try:
+        listed = [str(entry["name"]) for entry in record["arrays"]]
+    except (TypeError, KeyError) as error:
+        raise _Unreadable(f"is damaged: the list of arrays in {RECORD} is not one") from error
+    arrays = {key: _read_array(file, prefix + key) for key in listed}
+    model = _build(record, _model_class(record), _params(record, arrays, overrides, call))
     _restore(model, record, arrays)
     return model
 
@@ -135,7 +161,7 @@ def _member(file: zipfile.ZipFile, member: str) -> bytes:
         raise _Unreadable(f"is damaged: {member} cannot be read ({error})") from error
 
 
-def _read_record(file: zipfile.ZipFile) -> dict[str, Any]:
+def _read_record(file: zipfile.ZipFile) -> Record:
     content = _member(file, RECORD)
     try:
         record = json.loads(content)
@@ -149,26 +175,19 @@ def _read_record(file: zipfile.ZipFile) -> dict[str, Any]:
             f"was written in format {number} by nearer {record.get('nearer', 'of unknown version')}; "
             f"this nearer {__version__} reads formats up to {FORMAT}: upgrade nearer"
         )
-    _check_record(record, OF_STEPS if record.get("model") == PIPELINE else WANTED)
+    _check_record(record, PIPELINE_FIELDS if record.get("model") == PIPELINE else MODEL_FIELDS)
     return record
 
 
-def _check_record(record: Any, wanted: dict[str, type], which: str = "") -> None:
-    found = record if isinstance(record, dict) else {}
-    wrong = [key for key, kind in wanted.items() if not isinstance(found.get(key), kind)]
+def _check_record(record: Any, fields: dict[str, type], which: str = "") -> None:
+    record = record if isinstance(record, dict) else {}
+    wrong = [key for key, kind in fields.items() if not isinstance(record.get(key), kind)]
     if wrong:
         raise _Unreadable(f"is damaged: {RECORD}{which} lacks {', '.join(wrong)}")
 
 
-def _listed(record: dict[str, Any]) -> list[str]:
-    try:
-        return [str(entry["name"]) for entry in record["arrays"]]
-    except (TypeError, KeyError) as error:
-        raise _Unreadable(f"is damaged: the list of arrays in {RECORD} is not one") from error
-
-
 def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
-    """An array, after its header was held against the bytes that are there, and its numbers found finite."""
+    """Return an array, after a check of its header against the bytes that are there, and of its numbers."""
     content = _member(file, f"{key}.npy")
     stream = io.BytesIO(content)
     try:
@@ -190,35 +209,48 @@ def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
     return array
 
 
-def _model_class(record: dict[str, Any]) -> Any:
+def _model_class(record: Record) -> Any:
     name = record["model"]
-    if name not in MODELS:
-        known = ", ".join(sorted(MODELS))
+    models = saved_models()
+    if name not in models:
+        known = ", ".join(sorted(models))
         raise _Unreadable(f"holds a model called {name!r}; this nearer {__version__} knows {known}")
-    return getattr(import_module(MODELS[name]), name)
+    return getattr(import_module(models[name]), name)
 
 
-def _params(
-    record: dict[str, Any], arrays: dict[str, Any], overrides: dict[str, Any], call: str
-) -> dict[str, Any]:
+def _params(record: Record, arrays: dict[str, Any], overrides: dict[str, Any], call: str) -> dict[str, Any]:
     params = {}
     for key, value in record["params"].items():
-        if key in overrides:
+        name, convert = _current_name(record["model"], key)
+        if not name or name in overrides:
             continue
         try:
-            params[key] = decode(value, arrays)
+            params[name] = convert(decode(value, arrays))
         except Custom as custom:
-            what = custom.name.rpartition(":")[2].rpartition(".")[2]
+            what = str(custom).rpartition(":")[2].rpartition(".")[2]
             raise _Unreadable(
-                f"was saved with an object of your own as {key} ({custom.name}), which a file does not hold: "
-                f"{call}{key}={what}(...))"
+                f"was saved with an object of your own as {name} ({custom}), which a file does not hold: "
+                f"{call}{name}={what}(...))"
             ) from None
         except (ValueError, TypeError, KeyError) as error:
-            raise _Unreadable(f"is damaged: parameter {key}: {error}") from error
+            raise _Unreadable(f"is damaged: parameter {name}: {error}") from error
+    _move_to_solver(record["model"], params)
     return params | overrides
 
 
-def _build(kind: Any, params: dict[str, Any], record: dict[str, Any]) -> Any:
+def _move_to_solver(kind: str, params: dict[str, Any]) -> None:
+    """Replace the name of a solver by the solver object where its parameters were those of the estimator."""
+    for name, (solver, module, solver_kind) in MOVED.get(kind, {}).items():
+        if name not in params:
+            continue
+        value = params.pop(name)
+        if params.get("solver") == solver or type(params.get("solver")).__name__ == solver_kind:
+            if isinstance(params["solver"], str):
+                params["solver"] = getattr(import_module(module), solver_kind)()
+            params["solver"].set_params(**{name: value})
+
+
+def _build(record: Record, kind: Any, params: dict[str, Any]) -> Any:
     known = set(kind().get_params(deep=False))
     unknown = sorted(set(params) - known)
     if unknown:
@@ -229,18 +261,61 @@ def _build(kind: Any, params: dict[str, Any], record: dict[str, Any]) -> Any:
     return kind(**params)
 
 
-def _restore(model: Any, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Set what was learned: only attributes that the class declares, whatever else the file may hold."""
+def _restore(model: Any, record: Record, arrays: dict[str, np.ndarray]) -> None:
+    """Set the learned attributes: only those that the class declares, whatever else the file may hold."""
     try:
-        for key in model._learned_values:
-            if key in record["learned"]:
-                setattr(model, key, decode(record["learned"][key], arrays))
-        for key in model._learned_arrays:
-            if key in arrays:
-                setattr(model, key, arrays[key])
-            elif key in record["learned"]:
-                setattr(model, key, None)
+        for key, value in record["learned"].items():
+            name, convert = _current_name(record["model"], key)
+            if name in model._learned_values:
+                setattr(model, name, convert(decode(value, arrays)))
+            elif name in model._learned_arrays:
+                setattr(model, name, None)
+        for key, array in arrays.items():
+            name, convert = _current_name(record["model"], key)
+            if name in model._learned_arrays:
+                setattr(model, name, convert(array))
         if hasattr(model, "_loaded"):
             model._loaded()
     except (ValueError, TypeError, KeyError, AttributeError, Custom) as error:
         raise _Unreadable(f"is damaged: {error}") from error
+
+
+class Custom(Exception):
+    """Raised for an object of the user's own; its argument is the name as ``module:Class``."""
+
+
+def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the value that `nearer.models.saving.encode` turned into this JSON."""
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"part": None, "custom": str(name)}:
+            raise Custom(name)
+        case {"part": str(name), "module": str(module), "params": dict(params)}:
+            current = {key: _current_name(name, key) for key in params}
+            return _part(name, module)(
+                **{new: convert(decode(params[key], arrays)) for key, (new, convert) in current.items() if new}
+            )
+        case {"array": str(member)}:
+            return arrays[member]
+        case {"tuple": list(items)}:
+            return tuple(decode(item, arrays) for item in items)
+        case {"dict": dict(items)}:
+            return {key: decode(item, arrays) for key, item in items.items()}
+        case {"float": "nan" | "inf" | "-inf" as text}:
+            return float(text)
+        case {"dtype": str(text)}:
+            return np.dtype(text)
+    raise ValueError(f"unknown kind of value: {sorted(value)}")
+
+
+def _part(name: str, module: str) -> Any:
+    """Return the class of a part: a class of the library, from a module of the list, with parameters."""
+    if module not in PARTS:
+        raise ValueError(f"parts are read from {', '.join(PARTS)}, not from {module!r}")
+    kind = getattr(import_module(module), name, None)
+    if not (isinstance(kind, type) and kind.__module__.startswith("nearer.") and hasattr(kind, "get_params")):
+        raise ValueError(f"{module} has no part called {name!r}")
+    return kind

@@ -213,7 +213,7 @@ class LabelRanker(RankingPredictor, SavedModel, BaseEstimator):
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            table = validate_features(self, X, sparse=True, reset=True, fewest=1)
+            table = validate_features(self, X, sparse=True, reset=True, min_samples=1)
             check_scale(table)
             found = target(self, Y, labels, table.shape[0])
             self._begin(found)
@@ -245,7 +245,7 @@ class LabelRanker(RankingPredictor, SavedModel, BaseEstimator):
         check_parameters(self)
         with unchanged_on_failure(self):
             first = not hasattr(self, "label_counts_")
-            table = validate_features(self, X, sparse=True, reset=first, fewest=1)
+            table = validate_features(self, X, sparse=True, reset=first, min_samples=1)
             check_scale(table)
             if first:
                 found = target(self, Y, classes, table.shape[0], whole=False)

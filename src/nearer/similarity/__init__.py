@@ -6,7 +6,13 @@ from nearer.similarity.itml import ITML
 from nearer.similarity.lego import LEGO
 from nearer.similarity.lmnn import LMNN
 from nearer.similarity.low_rank import LowRankSimilarity
+from nearer.similarity.oasis import OASIS
+from nearer.similarity.on_comparisons import ComparisonEstimator
 from nearer.similarity.rca import RCA
+from nearer.similarity.sdca import SDCA
 from nearer.similarity.search import SearchIndex
 
-__all__ = ["ITML", "LEGO", "LMNN", "RCA", "BilinearSimilarity", "Euclidean", "LowRankSimilarity", "SearchIndex"]
+__all__ = [
+    "ITML", "LEGO", "LMNN", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator", "Euclidean",
+    "LowRankSimilarity", "SearchIndex",
+]  # fmt: skip

@@ -1,97 +1,92 @@
 """BilinearSimilarity: S(x, x') = xᵀMx', learned from triplets of features, as a scikit-learn estimator.
 
-``fit`` validates, draws triplets from labels where it was given labels, chooses λ where it is left to it, calls
-the solver (:mod:`nearer.similarity.sdca`, :mod:`nearer.similarity.cone`, :mod:`nearer.similarity.oasis`) and sets
-what was learned.
+``fit`` checks its input, draws triplets from labels, chooses λ (:mod:`nearer.similarity.regularization`), has a
+solver (:mod:`~nearer.similarity.sdca`, :mod:`~nearer.similarity.cone`, :mod:`~nearer.similarity.oasis`) solve the
+problem under a monitor, and sets the learned attributes.
 """
 
-import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
 from nearer.features.validation import check_scale, validate_features
+from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number, unchanged_on_failure
-from nearer.progress import progress
-from nearer.similarity.cone import constrained, factor_of, projected
-from nearer.similarity.form import BilinearForm
+from nearer.monitor import Monitor, Result
+from nearer.parameters import AUTO, BOOL, COUNT, NONE, POSITIVE, check_parameters, either, unchanged_on_failure
+from nearer.psd import psd_factor
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.cone import ConstrainedDual
 from nearer.similarity.inputs import (
-    FEWEST_TRIPLETS,
+    MIN_TRIPLETS,
     default_n_triplets,
-    one_of,
+    needs_labels,
     validate_labelled,
     validate_triplets,
 )
-from nearer.similarity.mahalanobis import set_components
-from nearer.similarity.oasis import oasis
-from nearer.similarity.sdca import Found, Watch, sdca
+from nearer.similarity.oasis import OASIS
+from nearer.similarity.problem import Problem, Solution
+from nearer.similarity.regularization import select_regularization
+from nearer.similarity.sdca import SDCA
 from nearer.similarity.triplets import Triplets
-from nearer.similarity.validation import chosen_regularization
 from nearer.simulate import comparisons_from_labels
+from nearer.solver import as_solver
 
-EPOCHS = {"sdca": 1000, "oasis": 10}
-MOST_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
-
-
-def _is_psd(model: Any) -> bool:
-    if not model.psd:
-        raise AttributeError("a bilinear similarity is a projection, with transform, only when psd=True")
-    return True
+SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}
+MAX_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
 
 
 def _is_online(model: Any) -> bool:
-    if model.solver != "oasis":
-        raise AttributeError('only solver="oasis" learns on from earlier triplets, with partial_fit')
+    if not isinstance(as_solver(model.solver, SOLVERS), OASIS):
+        raise AttributeError("only OASIS learns on from earlier triplets, with partial_fit")
     return True
 
 
-class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
-    """A similarity of features, S(x, x') = xᵀMx', learned from "x is more like x⁺ than like x⁻".
+class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+    """A similarity of features, S(x, x') = xᵀMx', learned from "x is more similar to x⁺ than to x⁻".
 
     Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
-    stochastic dual coordinate ascent, which knows how far from the optimum it can be at most; or learns in one go,
-    triplet by triplet, as OASIS. The similarity need not be symmetric, and it compares directions and lengths, not
-    positions: scale the features so that zero means something, for instance to [-1, 1] or to rows of unit length.
+    stochastic dual coordinate ascent, which bounds its distance from the optimum; or learns online, triplet by
+    triplet, as OASIS. The similarity need not be symmetric. It compares directions and lengths, not positions:
+    scale the features so that zero means something, for instance to [-1, 1] or to rows of unit length.
 
     Parameters
     ----------
-    solver : {"sdca", "oasis"}, default="sdca"
-        SDCA minimises the objective above. OASIS takes passive-aggressive steps from M = I.
+    solver : {"sdca", "oasis"} or object, default="sdca"
+        SDCA minimises the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
+        :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``.
     regularization : "auto" or float, default="auto"
-        λ of SDCA. "auto" tries a ladder from large to small on held-out data: a fifth of the objects of each class
-        judged by mean average precision, or a fifth of the comparisons by the share satisfied; ``regularization_``
-        says which was taken. That comes before the first epoch, and takes most of the time.
-    aggressiveness : float, default=0.1
-        The largest coefficient of a step of OASIS, its C.
+        λ of SDCA. "auto" tries values from large to small on held-out data: a fifth of the objects of each class
+        judged by mean average precision, or a fifth of the comparisons by the share satisfied (a tenth of more
+        than 50,000). ``regularization_`` and ``selection_`` say which. The search takes most of the time.
     n_triplets : int, optional
-        How many triplets to draw from labels. By default twenty an object, 10,000 at least and 200,000 at most.
-    drawing : {"instances", "classes"}, default="instances"
+        How many triplets to draw from labels. By default twenty per object, at least 10,000 and at most 200,000.
+    sampling : {"instances", "classes"}, default="instances"
         Whether triplets are drawn evenly over objects or over classes; see
         :func:`nearer.simulate.comparisons_from_labels`.
-    max_epochs : int, optional
-        Passes over the triplets at most: by default 1000 of SDCA, which draws n at random in each (with
+    max_iter : int, optional
+        Epochs (passes over the triplets) at most: by default 1000 of SDCA, which draws n at random in each (with
         ``psd=True`` it takes iterations of L-BFGS instead), and 10 of OASIS, which takes them in their order.
     tol : float, default=1e-3
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
-    output : {"average", "last", "random"}, default="average"
-        Which iterate of SDCA to take: the mean over the second half of the steps, the last, or one of them. When
-        the gap ends the fit, it is the last in any case: the one with that gap.
-    symmetric : bool, default=False
-        Keep M symmetric (OASIS).
     psd : bool, default=False
-        Keep M positive semidefinite. SDCA then solves the constrained problem through its own dual; OASIS projects
-        as it goes. The model is then a projection as well, with ``transform``.
+        Keep M positive semidefinite. Instead of SDCA, the constrained problem is then solved through its own dual;
+        OASIS projects every so many steps. The model is then a projection as well, with ``transform``.
     random_state : int, Generator, RandomState or None
         Draws triplets and steps.
+    max_seconds : float, optional
+        End the fit after this time with what was learned so far.
     callback : callable, optional
-        Called with each record of ``history_``; True stops the fit.
+        Called with each record of ``history_``, and once per trial while λ is chosen; ``stage`` says which.
+        Returning True ends the fit.
     verbose : bool, default=False
         Show progress bars: of the choice of λ, and of the fit.
 
@@ -103,19 +98,26 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         L with LᵀL = M, with ``psd=True``.
     regularization_ : float or None
         λ as used; None for OASIS.
+    selection_ : list of dict or None
+        One record per λ that "auto" tried: regularization, loss (one minus the mean average precision, or the
+        share not satisfied), standard_error (over folds), and whether it was chosen.
     gap_ : float or None
         The objective of ``matrix_`` is at most this above the smallest possible one; None for OASIS.
     history_ : list of dict
-        A record an epoch: epoch, loss, gap, dual, seconds. The loss is the objective, and there is a record of the
-        start; of OASIS it is the mean hinge loss met on the way, and gap is None.
+        One record per epoch: iteration, loss, gap, dual, n_steps, seconds. The loss is the objective, and the
+        first record is of the start; of OASIS it is the mean hinge loss before each step, without a gap.
     n_iter_ : int
         Epochs taken.
     n_steps_ : int
         Steps of OASIS so far.
     running_matrix_ : array of shape (d, d)
-        Of OASIS with ``psd=True``: what learns on, between projections; ``matrix_`` is its projection.
+        Of OASIS with ``psd=True``: the matrix between projections, from which ``partial_fit`` goes on;
+        ``matrix_`` is its projection.
     converged_ : bool
         Whether the gap ended the fit.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_iter", "time", "callback" or "interrupted" (Ctrl-C, which keeps what
+        was learned so far).
     n_features_in_ : int
         Number of columns.
 
@@ -136,8 +138,8 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
     >>> X, y = load_wine(return_X_y=True)
     >>> X = minmax_scale(X, (-1, 1))
     >>> model = BilinearSimilarity(random_state=0).fit(X, y)
-    >>> numbers, similarities = model.neighbors(X[:1], X, k=5)
-    >>> y[numbers].tolist()
+    >>> similarities, indices = model.neighbors(X[:1], X, k=5)
+    >>> y[indices].tolist()
     [[0, 0, 0, 0, 0]]
     >>> bool(model.gap_ < 1e-3)
     True
@@ -145,14 +147,17 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
 
     _learned_arrays = ("matrix_", "components_", "running_matrix_", "feature_names_in_")
     _learned_values = (
-        "regularization_",
-        "gap_",
-        "history_",
-        "n_iter_",
-        "n_steps_",
-        "converged_",
+        "regularization_", "selection_", "gap_", "history_", "n_iter_", "n_steps_", "converged_", "stop_reason_",
         "n_features_in_",
-    )
+    )  # fmt: skip
+    _constraints: ClassVar = {
+        "regularization": either(AUTO, POSITIVE),
+        "max_iter": either(NONE, COUNT),
+        "psd": BOOL,
+    }
+    _takes_sparse = True
+    _metric = "inner product"
+    matrix_: np.ndarray
     n_steps_: int
     running_matrix_: np.ndarray
     regularization_: float | None
@@ -160,32 +165,28 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
 
     def __init__(
         self,
-        solver: str = "sdca",
+        solver: Any = "sdca",
         *,
         regularization: float | str = "auto",
-        aggressiveness: float = 0.1,
         n_triplets: int | None = None,
-        drawing: str = "instances",
-        max_epochs: int | None = None,
+        sampling: str = "instances",
+        max_iter: int | None = None,
         tol: float = 1e-3,
-        output: str = "average",
-        symmetric: bool = False,
         psd: bool = False,
         random_state: Any = None,
+        max_seconds: float | None = None,
         callback: Callable[[dict[str, Any]], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
         self.solver = solver
         self.regularization = regularization
-        self.aggressiveness = aggressiveness
         self.n_triplets = n_triplets
-        self.drawing = drawing
-        self.max_epochs = max_epochs
+        self.sampling = sampling
+        self.max_iter = max_iter
         self.tol = tol
-        self.output = output
-        self.symmetric = symmetric
         self.psd = psd
         self.random_state = random_state
+        self.max_seconds = max_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -195,34 +196,34 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            Features, one row an object.
+            Features, one row per object.
         y : array of shape (n,), optional
-            Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
+            Class labels: triplets are drawn such that x and x⁺ have the same and x⁻ has another.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more like b than like c. Exactly one of y and comparisons.
+            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. Then y is ignored.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
+        solver = self._solver()
         with unchanged_on_failure(self):
             random = child_generator(self.random_state)
-            table, labels, given = self._given(X, y, comparisons, random, reset=True)
-            epochs = EPOCHS[self.solver] if self.max_epochs is None else self.max_epochs
-            watch = Watch(epochs, self.tol, self.callback)
-            if self.solver == "oasis":
-                with progress(epochs, "epoch", self.verbose) as watch.bar:
-                    self._oasis(np.eye(table.shape[1]), 0, table, given, watch)
-            else:
-                self._sdca(table, labels, given, watch, random)
-        if self.solver == "sdca" and not (watch.converged or watch.stopped):
-            warnings.warn(
-                f"the fit ended after {self.n_iter_} epochs with a duality gap of {watch.history[-1]['gap']:.2g}; "
-                f"tol asks for {self.tol:.2g}: raise max_epochs, tol or regularization",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            table, labels, triplets = self._inputs(X, y, comparisons, random, reset=True)
+            max_iter = self.max_iter or getattr(solver, "default_max_iter", SDCA.default_max_iter)
+            regularized = getattr(solver, "regularized", True)
+            problem = Problem(Triplets(table, triplets.rows, triplets.weights), 1.0, bool(self.psd), random)
+            with (
+                self._monitor(self.tol if regularized else None, max_iter=max_iter) as monitor,
+                blas_threads_for(table.shape[1]),
+            ):
+                start = None
+                if regularized:
+                    problem, start = self._regularize(problem, triplets, labels, solver, monitor)
+                result = solver.solve(problem, start, monitor)
+            self._set_solution(result, problem.regularization if regularized else None)
+        self._set_result(result, "raise max_iter, tol or regularization", warn=regularized)
         return self
 
     @available_if(_is_online)
@@ -232,117 +233,104 @@ class BilinearSimilarity(BilinearForm, SavedModel, BaseEstimator):
         Parameters
         ----------
         X, y, comparisons
-            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty an object by
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty per object by
             default.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
-            first = not hasattr(self, "matrix_")
-            taken = getattr(self, "n_steps_", 0)
-            table, _, given = self._given(
-                X, y, comparisons, resumed_generator(self.random_state, taken), reset=first
-            )
-            # A model that another solver fitted is learned on from as it is.
-            start = np.eye(table.shape[1]) if first else getattr(self, "running_matrix_", self.matrix_).copy()
-            if self.symmetric or self.psd:
-                start = 0.5 * (start + start.T)
-            self._oasis(start, taken, table, given, Watch(1, self.tol, self.callback))
+            start = None
+            if hasattr(self, "matrix_"):  # also where another solver learned it
+                n_steps, running = getattr(self, "n_steps_", 0), getattr(self, "running_matrix_", None)
+                start = Solution(self.matrix_, n_steps=n_steps, running_matrix=running)
+            random = resumed_generator(self.random_state, 0 if start is None else start.n_steps)
+            table, _, triplets = self._inputs(X, y, comparisons, random, reset=start is None)
+            problem = Problem(Triplets(table, triplets.rows, triplets.weights), psd=bool(self.psd), random=random)
+            with self._monitor(max_iter=1) as monitor, blas_threads_for(table.shape[1]):
+                result = self._solver().solve(problem, start, monitor)
+            self._set_solution(result, None)
+        self._set_result(result, warn=False)
         return self
 
-    def _given(
+    def _solver(self) -> Any:
+        solver = as_solver(self.solver, SOLVERS)
+        return ConstrainedDual() if self.psd and isinstance(solver, SDCA) else solver
+
+    def _inputs(
         self, X: Any, y: Any, comparisons: Any, random: np.random.Generator, reset: bool
     ) -> tuple[Any, np.ndarray | None, Comparisons]:
-        """Return the table, labels where there are some, and comparisons, drawn where there are not."""
+        """Return the table, labels where the model learns from them, and triplets: those given, or drawn ones."""
         labels = None
-        if one_of(self, y=y, comparisons=comparisons) == "y":
+        if needs_labels(self, y, comparisons=comparisons):
             table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
-            n = self.n_triplets or default_n_triplets(len(labels), fewest=FEWEST_TRIPLETS if reset else 1)
-            given = comparisons_from_labels(labels, n, random, drawing=self.drawing)
+            n = self.n_triplets or default_n_triplets(len(labels), at_least=MIN_TRIPLETS if reset else 1)
+            triplets = comparisons_from_labels(labels, n, random, sampling=self.sampling)
         else:
             table = validate_features(self, X, sparse=True, reset=reset)
-            given = validate_triplets(X, comparisons)
-        if table.shape[1] > MOST_FEATURES:
+            triplets = validate_triplets(X, comparisons)
+        d = table.shape[1]
+        if d > MAX_FEATURES:
             raise ValueError(
-                f"a similarity of {table.shape[1]:,} features is a matrix of {table.shape[1] ** 2 * 8e-9:.0f} GB; "
-                f"at most {MOST_FEATURES:,} are taken: choose the most telling ones first"
+                f"a similarity of {d:,} features is a matrix of {d**2 * 8e-9:.0f} GB; at most {MAX_FEATURES:,} "
+                "features are possible: select some first"
             )
         check_scale(table)
-        return table, labels, given
+        return table, labels, triplets
 
-    def _sdca(
-        self, table: Any, labels: np.ndarray | None, given: Comparisons, watch: Watch, random: np.random.Generator
-    ) -> None:
-        """Choose λ where it is left to us, and solve."""
-
-        def solve(triplets: Triplets, ridge: float, output: str, watch: Watch, start: Any = None) -> Found:
-            if self.psd:
-                return constrained(triplets, ridge, watch, start)
-            return sdca(triplets, ridge, output, watch, random, start)
-
-        ridge = self.regularization
+    def _regularize(
+        self, problem: Problem, triplets: Comparisons, labels: np.ndarray | None, solver: Any, monitor: Monitor
+    ) -> tuple[Problem, np.ndarray | None]:
+        """Return the problem with its λ, chosen where it is "auto"; and a start where that was cut short."""
+        ridge, start = self.regularization, None
         if isinstance(ridge, str):
-            ridge = chosen_regularization(table, labels, given, solve, random, self.verbose)
-        with progress(watch.max_epochs, "epoch", self.verbose) as watch.bar:
-            found = solve(Triplets(table, given.rows, given.weights), float(ridge), self.output, watch)
-        self._learned(found.matrix, watch)
-        self.regularization_, self.gap_ = float(ridge), found.gap
+            trial = SDCA(output="last") if isinstance(solver, SDCA) else solver
+            ridge, start, selection = select_regularization(problem, triplets, labels, trial, monitor)
+            self.selection_ = selection.records()
+        return replace(problem, regularization=float(ridge)), start if monitor.stopped else None
 
-    def _oasis(self, matrix: np.ndarray, taken: int, table: Any, given: Comparisons, watch: Watch) -> None:
-        """Pass over the triplets, from a matrix on that had so many steps."""
-        triplets = Triplets(table, given.rows, given.weights)
-        symmetric = self.symmetric or self.psd
-        steps = oasis(triplets, matrix, self.aggressiveness, watch, symmetric=symmetric, psd=self.psd, taken=taken)
-        self._learned(projected(matrix) if self.psd else matrix, watch)
-        if self.psd:
-            self.running_matrix_ = matrix
-        self.n_steps_ = taken + steps
-        self.regularization_ = self.gap_ = None
-
-    def _learned(self, matrix: np.ndarray, watch: Watch) -> None:
+    def _set_solution(self, result: Result, ridge: float | None) -> None:
+        """Set what a solver learned, and remove what another may have left."""
+        solution: Solution = result.solution
         for name in ("components_", "running_matrix_", "n_steps_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self.matrix_ = matrix
+        self.matrix_, self.gap_, self.regularization_ = solution.matrix, solution.gap, ridge
         if self.psd:
-            set_components(self, factor_of(matrix))
-        self.history_ = watch.history
-        self.n_iter_ = watch.history[-1]["epoch"]
-        self.converged_ = watch.converged
+            self.components_ = fix_signs(psd_factor(solution.matrix))
+        if ridge is None:
+            self.n_steps_ = solution.n_steps
+        if solution.running_matrix is not None:
+            self.running_matrix_ = solution.running_matrix
 
-    def _check_parameters(self) -> None:
-        check(self, "solver", self.solver in EPOCHS, "'sdca' or 'oasis'")
-        ridge = self.regularization
-        good = ridge == "auto" if isinstance(ridge, str) else is_number(ridge) and ridge > 0
-        check(self, "regularization", good, "'auto' or a number > 0")
-        check(self, "aggressiveness", is_number(self.aggressiveness) and self.aggressiveness > 0, "a number > 0")
-        check(
-            self, "n_triplets", self.n_triplets is None or is_count(self.n_triplets), "None or a positive integer"
-        )
-        check(self, "drawing", self.drawing in ("instances", "classes"), "'instances' or 'classes'")
-        check(
-            self, "max_epochs", self.max_epochs is None or is_count(self.max_epochs), "None or a positive integer"
-        )
-        check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
-        check(self, "output", self.output in ("average", "last", "random"), "'average', 'last' or 'random'")
-        check(self, "psd", isinstance(self.psd, bool | np.bool_), "True or False")
-        check(self, "symmetric", isinstance(self.symmetric, bool | np.bool_), "True or False")
-        check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")
-        if self.symmetric and self.solver == "sdca":
-            raise ValueError(
-                "symmetric=True is for solver='oasis'; with 'sdca', psd=True keeps the matrix symmetric"
-            )
+    @property
+    def _is_projection(self) -> bool:  # type: ignore[override]
+        return bool(self.psd)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if not self.psd:
-            tags.transformer_tags = None
-        return tags
+    @property
+    def _basis(self) -> np.ndarray:
+        check_is_fitted(self, "matrix_")
+        return self.matrix_
 
+    @property
+    def _projection(self) -> np.ndarray:
+        check_is_fitted(self, "components_", msg="this similarity was fitted with psd=False: fit it again")
+        return self.components_
 
-# Here and not by decorators: scikit-learn wraps the methods of a transformer when the class is made.
-for _name in ("transform", "fit_transform", "set_output", "get_feature_names_out"):
-    setattr(BilinearSimilarity, _name, available_if(_is_psd)(getattr(BilinearSimilarity, _name)))
+    def _query_map(self, table: Any) -> np.ndarray:
+        return np.asarray(table @ self.matrix_)
+
+    def _item_map(self, table: Any) -> Any:
+        return table
+
+    def _loaded(self) -> None:
+        """Refuse what does not fit together."""
+        d = self.n_features_in_
+        if self.matrix_.shape != (d, d):
+            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
+        for name in ("components_", "running_matrix_"):
+            array = getattr(self, name, None)
+            if array is not None and (array.ndim != 2 or array.shape[1] != d):
+                raise ValueError(f"{name} of {d} features has shape {array.shape}")

@@ -7,98 +7,71 @@ A projection is orthogonal to what it took away, so that λ‖M(α)‖² = Σ p�
 same sum of squares.
 """
 
+from typing import ClassVar
+
 import numpy as np
-from scipy.linalg import eigh
 from scipy.optimize import Bounds, minimize
 
-from nearer.similarity.sdca import Found, Watch, duality_gap, primal
-from nearer.similarity.triplets import Triplets
+from nearer.monitor import Monitor
+from nearer.psd import project_psd
+from nearer.similarity.problem import Problem, Solution
+from nearer.solver import Solver
 
 
-def projected(matrix: np.ndarray) -> np.ndarray:
-    """Return the positive semidefinite matrix nearest to the symmetric part of a matrix.
-
-    Examples
-    --------
-    >>> projected(np.array([[0.0, 2.0], [0.0, 0.0]]))
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
-    factor = factor_of(matrix)
-    return factor.T @ factor
-
-
-def factor_of(matrix: np.ndarray) -> np.ndarray:
-    """Return L with LᵀL nearest to a matrix: a row for each positive eigenvalue, the largest first, one at least.
+class ConstrainedDual(Solver):
+    """The positive semidefinite matrix of the smallest objective, by L-BFGS over the dual variables.
 
     Examples
     --------
-    >>> abs(factor_of(np.diag([4.0, -1.0])))
-    array([[2., 0.]])
+    >>> from nearer.similarity.cone import ConstrainedDual
+    >>> ConstrainedDual()
+    ConstrainedDual()
     """
-    values, vectors = eigh(0.5 * (matrix + matrix.T), driver="evr")
-    positive = values > 1e-12 * max(values[-1], 0.0)
-    positive[-1] = True
-    return np.ascontiguousarray(
-        (np.sqrt(np.maximum(values[positive], 0.0))[:, None] * vectors[:, positive].T)[::-1]
-    )
 
+    needs = ("evaluate", "matrix")
+    regularized: ClassVar = True
+    default_max_iter: ClassVar = 1000
 
-class _Over(Exception):
-    """The watch has seen enough."""
+    def _solve(self, problem: Problem, start: np.ndarray | None, monitor: Monitor) -> Solution:
+        """Maximise the dual from dual variables, or from 0; return the iterate of the smallest gap."""
+        n, shares, ridge = len(problem.triplets), problem.triplets.shares, problem.regularization
+        alpha = np.zeros(n) if start is None else start
+        best = Solution(np.empty(0), np.inf)
+        last = np.full(n, np.nan), np.empty(0), np.empty(0)
 
+        def matrix_and_scores(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            nonlocal last
+            if not np.array_equal(last[0], alpha):
+                matrix = project_psd(problem.matrix(alpha))
+                last = alpha.copy(), matrix, problem.triplets.scores(matrix)
+            return last[1:]
 
-def constrained(triplets: Triplets, regularization: float, watch: Watch, start: np.ndarray | None = None) -> Found:
-    """Find the positive semidefinite matrix of the smallest P.
+        def minus_dual(alpha: np.ndarray) -> tuple[float, np.ndarray]:
+            matrix, scores = matrix_and_scores(alpha)
+            dual = shares @ (alpha - 0.25 * alpha**2) - 0.5 * ridge * np.vdot(matrix, matrix)
+            return -n * float(dual), -n * shares * (1.0 - 0.5 * alpha - scores)
 
-    Parameters
-    ----------
-    triplets : Triplets
-        The data.
-    regularization : float
-        λ.
-    watch : Watch
-        Sees every iteration of L-BFGS as an epoch.
-    start : array of shape (n,), optional
-        Dual variables to start from.
+        def go_on(alpha: np.ndarray) -> bool:
+            nonlocal best
+            matrix, scores = matrix_and_scores(alpha)
+            record = problem.evaluate(matrix, alpha, scores)
+            if best.gap is None or record["gap"] < best.gap:
+                best = Solution(matrix, record["gap"], alpha.copy())
+            return monitor.go_on(matrix, **record)
 
-    Returns
-    -------
-    Found
-    """
-    n, shares = len(triplets), triplets.shares
-    alpha = np.zeros(n) if start is None else start
-    found = Found(np.empty(0), alpha, np.inf)
-    seen = np.full(n, np.nan), np.empty(0), np.empty(0)
+        def report(alpha: np.ndarray) -> None:
+            if not go_on(alpha):
+                raise StopIteration
 
-    def at(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The matrix and its scores; those of the last point are kept for the watch."""
-        nonlocal seen
-        if not np.array_equal(seen[0], alpha):
-            matrix = projected(triplets.matrix(shares * alpha / regularization))
-            seen = alpha.copy(), matrix, triplets.scores(matrix)
-        return seen[1:]
-
-    def descent(alpha: np.ndarray) -> tuple[float, np.ndarray]:
-        matrix, scores = at(alpha)
-        dual = shares @ (alpha - 0.25 * alpha**2) - 0.5 * regularization * np.vdot(matrix, matrix)
-        return -n * float(dual), -n * shares * (1.0 - 0.5 * alpha - scores)
-
-    def over(alpha: np.ndarray) -> None:
-        nonlocal found
-        matrix, scores = at(alpha)
-        gap = duality_gap(shares, alpha, scores)
-        if gap < found.gap:
-            found = Found(matrix, alpha.copy(), gap)
-        value = primal(shares, scores, matrix, regularization)
-        if watch.over(len(watch.history), value, gap, dual=value - gap):
-            raise _Over
-
-    try:
-        over(alpha)
-        options = {"maxiter": watch.max_epochs + 1, "maxfun": 10 * watch.max_epochs, "ftol": 0.0, "gtol": 0.0}
-        bounds = Bounds(np.zeros(n), np.inf)
-        minimize(descent, alpha, jac=True, method="L-BFGS-B", bounds=bounds, callback=over, options=options)
-    except _Over:
-        pass
-    return found
+        if go_on(alpha):
+            options = {
+                "maxiter": monitor.max_iter + 1,
+                "maxfun": 10 * monitor.max_iter,
+                "ftol": 0.0,
+                "gtol": 0.0,
+            }
+            bounds = Bounds(np.zeros(n), np.inf)
+            minimize(
+                minus_dual, alpha, jac=True, method="L-BFGS-B", bounds=bounds, callback=report, options=options
+            )
+        return best

@@ -1,4 +1,4 @@
-"""Euclidean: the distance of the features as they are, which every learned one must beat."""
+"""Euclidean: the plain distance of the features, the baseline of every learned one."""
 
 from typing import Any, Self
 
@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import unchanged_on_failure
-from nearer.similarity.mahalanobis import Mahalanobis
+from nearer.similarity.comparer import FeatureComparer
 
 
-class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
+class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     """The plain Euclidean distance, with the calls of a learned one.
 
-    It learns nothing. Put it where a learned distance goes, to see what learning was worth.
+    It learns nothing. Use it in place of a learned distance to see what learning is worth.
 
     Attributes
     ----------
@@ -35,14 +35,14 @@ class Euclidean(Mahalanobis, SavedModel, BaseEstimator):
     _learned_values = ("n_features_in_",)
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Look how many columns there are.
+        """Check the features and set the identity.
 
         Parameters
         ----------
         X : array of shape (n, d)
             Features.
         y, comparisons
-            Not looked at.
+            Ignored.
 
         Returns
         -------

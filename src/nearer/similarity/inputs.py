@@ -1,4 +1,4 @@
-"""What a learner of features was given: a table, and class labels or comparisons that say what is alike in it."""
+"""Check the input of a learner of features: a table, and class labels or comparisons of its rows."""
 
 from typing import Any
 
@@ -9,15 +9,12 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import drop_zero_weights
 from nearer.features.validation import validate_features
 
-FEWEST_TRIPLETS, MOST_TRIPLETS, TRIPLETS_AN_OBJECT = 10_000, 200_000, 20
+MIN_TRIPLETS, MAX_TRIPLETS, TRIPLETS_PER_OBJECT = 10_000, 200_000, 20
 
 
 def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset: bool = True) -> tuple[Any, Any]:
-    """Return the table and a label for each of its rows."""
-    if y is None:
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is one label a row"
-        )
+    """Return the table and one label per row."""
+    needs_labels(model, y)
     table = validate_features(model, X, sparse=sparse, reset=reset)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
@@ -25,22 +22,28 @@ def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset
     if len(kinds) > 1 or "NoneType" in kinds:
         raise ValueError(f"y must be labels of one kind, such as words or numbers; got {' and '.join(kinds)}")
     if len(labels) != table.shape[0]:
-        raise ValueError(f"X has {table.shape[0]} rows and y {len(labels)} labels: one label a row is wanted")
+        raise ValueError(f"y must have one label per row; X has {table.shape[0]} rows and y {len(labels)} labels")
     return table, labels
 
 
-def one_of(model: Any, **given: Any) -> str:
-    """Return the name of the one thing that was given; ValueError where there is none, or more than one."""
-    there = [name for name, value in given.items() if value is not None]
-    if len(there) == 1:
-        return there[0]
-    names = " or ".join(given)
-    if not there:
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None; "
-            f"exactly one of {names} is wanted"
-        )
-    raise ValueError(f"exactly one of {names} is wanted; got {' and '.join(there)}")
+def needs_labels(model: Any, y: Any, **other: Any) -> bool:
+    """Whether a model learns from labels y: not where there is another input, such as comparisons.
+
+    A pipeline passes y to all its steps, also to one that learns from comparisons before a classifier.
+    """
+    if any(value is not None for value in other.values()):
+        return False
+    if y is None:
+        what = " or ".join(["labels y", *other])
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None: pass {what}")
+    return True
+
+
+def check_n_components(model: Any, table: Any) -> None:
+    """Raise a ValueError where a projection is to have more components than the table has columns."""
+    d = table.shape[1]
+    if model.n_components is not None and model.n_components > d:
+        raise ValueError(f"n_components must be at most {d}, the columns of X; got {model.n_components!r}")
 
 
 def match_triplets(X: Any, comparisons: Any) -> Comparisons:
@@ -48,42 +51,42 @@ def match_triplets(X: Any, comparisons: Any) -> Comparisons:
 
     Comparisons with names are matched with the index of a DataFrame that has names.
     """
-    given = Comparisons.of(comparisons)
-    if given.shape[1] != 3:
+    triplets = Comparisons.of(comparisons)
+    if triplets.shape[1] != 3:
         raise ValueError("a similarity of features learns from triplets (a, b, c); these are quadruplets")
     n = X.shape[0] if hasattr(X, "shape") else len(X)
-    index = getattr(X, "index", None)
-    if given.names is not None and index is not None and all(isinstance(name, str) for name in index):
+    index, names = getattr(X, "index", None), triplets.names
+    if names is not None and index is not None and all(isinstance(name, str) for name in index):
         place = {name: number for number, name in enumerate(index)}
         if len(place) < len(index):
             twice = next(name for number, name in enumerate(index) if place[name] != number)
-            raise ValueError(f"the index of X has {twice!r} more than once: it is not known which row is meant")
-        unknown = [given.names[number] for number in np.unique(given.rows) if given.names[number] not in place]
+            raise ValueError(f"the index of X has {twice!r} more than once: names of rows must be unique")
+        unknown = [names[number] for number in np.unique(triplets.rows) if names[number] not in place]
         if unknown:
             raise ValueError(f"comparisons are about {unknown[0]!r}, which is not in the index of X")
-        numbers = np.array([place.get(name, -1) for name in given.names], dtype=np.int32)
-        given = Comparisons(numbers[given.rows], n_objects=n, weights=given.weights, answers=given.answers)
-    elif given.names is not None:
+        numbers = np.array([place.get(name, -1) for name in names], dtype=np.int32)
+        rows = numbers[triplets.rows]
+        triplets = Comparisons(rows, n_objects=n, weights=triplets.weights, answers=triplets.answers)
+    elif names is not None:
         raise ValueError(
-            f"the comparisons name their objects and the {n} rows of X have no names: it is not known which is "
-            "which. Give X as a DataFrame whose index holds the names, or comparisons by row number"
+            f"the comparisons name their objects and the {n} rows of X have no names. Pass X as a DataFrame whose "
+            "index holds the names, or comparisons by row number"
         )
-    if given.rows.max(initial=-1) >= n:
-        row = int(np.flatnonzero((given.rows >= n).any(axis=1))[0])
-        raise ValueError(
-            f"comparison {row} is about object {given.rows[row].max()}, but X has only {n} rows, numbered from 0"
-        )
-    return given
+    if triplets.rows.max(initial=-1) >= n:
+        row = int(np.flatnonzero((triplets.rows >= n).any(axis=1))[0])
+        worst = triplets.rows[row].max()
+        raise ValueError(f"comparison {row} is about object {worst}, but X has only {n} rows, numbered from 0")
+    return triplets
 
 
 def validate_triplets(X: Any, comparisons: Any) -> Comparisons:
-    """Return the triplets that weigh anything; ValueError where none does."""
-    given = drop_zero_weights(match_triplets(X, comparisons))
-    if len(given) == 0:
+    """Return the triplets of positive weight; ValueError where there are none."""
+    triplets = drop_zero_weights(match_triplets(X, comparisons))
+    if len(triplets) == 0:
         raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-    return given
+    return triplets
 
 
-def default_n_triplets(n_objects: int, fewest: int) -> int:
-    """Return how many triplets to draw where nobody says: twenty an object, within bounds."""
-    return int(np.clip(TRIPLETS_AN_OBJECT * n_objects, fewest, MOST_TRIPLETS))
+def default_n_triplets(n_objects: int, at_least: int) -> int:
+    """Return how many triplets to draw by default: twenty per object, within bounds."""
+    return int(np.clip(TRIPLETS_PER_OBJECT * n_objects, at_least, MAX_TRIPLETS))

@@ -1,32 +1,46 @@
-"""ITML: the Mahalanobis distance that is nearest to a prior in LogDet divergence and keeps alike pairs close.
+"""ITML: the Mahalanobis distance nearest to a prior in LogDet divergence that keeps similar pairs close.
 
-Davis et al. 2007: A minimises D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for pairs alike and ≥
-l for pairs not, with slack. Bregman projections onto one constraint after another are rank-one changes A ← A + β
-Az zᵀA that keep A positive definite. The step is that of the paper for any slack γ, γ/(γ+1) (1/p - 1/ξ), which is
-the often quoted ½(1/p - γ/ξ) at γ = 1 only.
+Davis et al. 2007: A minimises D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for similar pairs and
+≥ l for dissimilar ones, with slack. Bregman projections onto one constraint after another are rank-one changes
+A ← A + β Az zᵀA that keep A positive definite. The step is that of the paper for any slack γ,
+γ/(γ+1) (1/p - 1/ξ), which is the often quoted ½(1/p - γ/ξ) at γ = 1 only.
 """
 
-import warnings
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
+from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import child_generator
+from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number, unchanged_on_failure
-from nearer.progress import progress
-from nearer.similarity.cone import factor_of
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.parameters import (
+    NONE,
+    POSITIVE,
+    Constraint,
+    check_parameters,
+    either,
+    is_number,
+    unchanged_on_failure,
+)
+from nearer.psd import psd_factor
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.logdet import PairPasses, PairProblem
+from nearer.similarity.loops import itml_change
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
-from nearer.similarity.triplets import compiled
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
 
 
-class ITML(Mahalanobis, SavedModel, BaseEstimator):
-    """Information-theoretic metric learning: pairs alike come close, others stay apart, and little else changes.
+def _are_bounds(value: Any) -> bool:
+    two = isinstance(value, list | tuple | np.ndarray) and len(value) == 2
+    return two and all(is_number(bound) for bound in value) and 0 < value[0] <= value[1]
+
+
+class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+    """Information-theoretic metric learning: similar pairs come close, others stay apart, little else changes.
 
     Parameters
     ----------
@@ -42,10 +56,14 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
         The distance to stay near to: Euclidean, that of whitened features, or a positive definite matrix.
     bounds : tuple of two floats, optional
-        Squared distances that alike pairs shall be within and others beyond; by default the 10th and the 90th
+        Squared distances that similar pairs should be within and others beyond; by default the 10th and the 90th
         percentile of those between objects drawn at random, under the prior.
     random_state : int, Generator, RandomState or None
         Draws constraints and the pairs that the bounds are read from.
+    max_seconds : float, optional
+        End the fit after this time with the distance so far.
+    callback : callable, optional
+        Called with each record of ``history_``; returning True ends the fit.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -57,10 +75,16 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         LᵀL.
     bounds_ : tuple of two floats
         The bounds used.
+    history_ : list of dict
+        One record per pass: iteration, loss (the share of pairs that violated their bound when they were reached),
+        gap (the relative change of the multipliers), n_steps (pairs so far), seconds.
     n_iter_ : int
         Passes taken.
     converged_ : bool
         Whether ``tol`` ended the fit.
+    stop_reason_ : str
+        Why the fit ended: "converged", "max_iter", "time", "callback" or "interrupted" (Ctrl-C, which keeps the
+        distance so far).
     n_features_in_ : int
         Number of columns.
 
@@ -79,7 +103,12 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
     """
 
     _learned_arrays = ("components_", "feature_names_in_")
-    _learned_values = ("bounds_", "n_iter_", "converged_", "n_features_in_")
+    _learned_values = ("bounds_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
+    _constraints: ClassVar = {
+        "gamma": POSITIVE,
+        "bounds": either(NONE, Constraint(_are_bounds, "two numbers > 0, the smaller first")),
+    }
+    _unit = "pass"
 
     def __init__(
         self,
@@ -91,6 +120,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         prior: Any = "identity",
         bounds: tuple[float, float] | None = None,
         random_state: Any = None,
+        max_seconds: float | None = None,
+        callback: Callable[[dict[str, Any]], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
         self.gamma = gamma
@@ -100,6 +131,8 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         self.prior = prior
         self.bounds = bounds
         self.random_state = random_state
+        self.max_seconds = max_seconds
+        self.callback = callback
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None, pairs: Any = None) -> Self:
@@ -108,64 +141,36 @@ class ITML(Mahalanobis, SavedModel, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
-            Features, one row an object.
+            Features, one row per object.
         y : array of shape (n,), optional
-            Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: alike or not.
+            Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: similar or not.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not.
+            Rows (a, b, c) of row numbers of X: a and b are taken as similar, a and c as not. Then y is ignored.
         pairs : array of shape (m, 2), optional
-            Row numbers of X; y says which are alike.
+            Row numbers of X; y says which are similar.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
-        with unchanged_on_failure(self):
-            self._learn(X, y, comparisons, pairs)
-        if not self.converged_:
-            warnings.warn(
-                f"the fit ended after {self.n_iter_} passes before the multipliers settled: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        check_parameters(self)
+        with unchanged_on_failure(self), self._monitor(self.tol) as monitor:
+            random = child_generator(self.random_state)
+            table, signed = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
+            matrix, unit = prior_matrix(self.prior, table)
+            table = table / unit
+            bounds: Any = self.bounds
+            with blas_threads_for(len(matrix)):
+                if bounds is None:
+                    squares = squared_distance_sample(table @ psd_factor(matrix).T, random)
+                    bounds = np.percentile(squares, (CLOSE, FAR))
+                close, far = (float(bound) for bound in bounds)
+                problem = PairProblem(table, signed, (close, far), itml_change, self.gamma)
+                result = PairPasses(settle=True).solve(problem, matrix, monitor)
+                self.components_ = fix_signs(psd_factor(matrix) / unit)
+            self.bounds_ = close, far
+        self._set_result(result)
         return self
-
-    def _learn(self, X: Any, y: Any, comparisons: Any, pairs: Any) -> None:
-        random = child_generator(self.random_state)
-        table, given = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
-        matrix, unit = prior_matrix(self.prior, table)
-        table = table / unit
-        if self.bounds is None:
-            squares = squared_distance_sample(table @ factor_of(matrix).T, random)
-            close, far = (float(bound) for bound in np.percentile(squares, (CLOSE, FAR)))
-        else:
-            close, far = (float(bound) for bound in self.bounds)
-        targets = np.where(given.signs > 0, close, far)
-        multipliers = np.zeros(len(targets))
-        room = np.empty((2, table.shape[1]))
-        passes, converged = 0, False
-        with progress(self.max_iter, "pass", self.verbose) as bar:
-            while passes < self.max_iter and not converged:
-                before = multipliers.copy()
-                compiled("itml_pass")(table, *given, float(self.gamma), multipliers, targets, matrix, *room)
-                passes += 1
-                converged = bool(np.abs(multipliers - before).sum() <= self.tol * (multipliers + before).sum())
-                if bar is not None:
-                    bar.update(1)
-        self.n_iter_, self.converged_, self.bounds_ = passes, converged, (close, far)
-        set_components(self, factor_of(matrix) / unit)
-
-    def _check_parameters(self) -> None:
-        check(self, "gamma", is_number(self.gamma) and self.gamma > 0, "a number > 0")
-        check(self, "max_iter", is_count(self.max_iter), "a positive integer")
-        check(self, "tol", is_number(self.tol) and self.tol >= 0, "a number >= 0")
-        good = self.n_constraints is None or is_count(self.n_constraints)
-        check(self, "n_constraints", good, "None or a positive integer")
-        if self.bounds is not None:
-            two = isinstance(self.bounds, list | tuple | np.ndarray) and len(self.bounds) == 2
-            good = two and all(is_number(bound) for bound in self.bounds) and 0 < self.bounds[0] <= self.bounds[1]
-            check(self, "bounds", good, "None or two numbers > 0, the smaller first")
 
 
 def prior_matrix(prior: Any, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

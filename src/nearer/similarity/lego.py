@@ -5,28 +5,32 @@ divergence from where it was plus ½η(ŷ' - y)², in closed form: the distance 
 4ηŷ²)] / (2ηŷ) and A ← A - η(ȳ - y) Az zᵀA / (1 + η(ȳ - y)ŷ), positive definite whatever the step.
 """
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import resumed_generator
+from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number, unchanged_on_failure
-from nearer.similarity.cone import factor_of
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.parameters import POSITIVE, check_parameters, unchanged_on_failure
+from nearer.psd import psd_factor
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.logdet import PairPasses, PairProblem
+from nearer.similarity.loops import lego_change
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
-from nearer.similarity.triplets import compiled
 
-CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: where pairs are wanted
+CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: the bounds
 
 
-class LEGO(Mahalanobis, SavedModel, BaseEstimator):
+class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """LogDet exact gradient online: a distance that learns from one pair after another.
 
     It starts from Euclidean distance, scaled such that the mean squared distance is 1: the units of the features
-    do not matter. A pair is learned from where it violates its wish: alike and farther apart than the 5th
-    percentile of all distances at the start, or not alike and closer than the 95th.
+    do not matter. A pair changes the distance where it violates its bound: similar and farther apart than the 5th
+    percentile of all distances at the start, or dissimilar and closer than the 95th.
 
     Parameters
     ----------
@@ -35,10 +39,16 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     n_constraints : int, optional
         How many pairs of each kind to draw from labels; by default 20 times the square of the number of classes,
         200,000 at most.
-    max_epochs : int, default=1
+    max_iter : int, default=1
         Passes of ``fit`` over the pairs, in their order.
     random_state : int, Generator, RandomState or None
         Draws pairs.
+    max_seconds : float, optional
+        End the fit after the pass in which this time is over.
+    callback : callable, optional
+        Called with each record of ``history_``; returning True ends the fit.
+    verbose : bool, default=False
+        Show a progress bar.
 
     Attributes
     ----------
@@ -47,9 +57,16 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     mahalanobis_matrix_ : array of shape (d, d)
         LᵀL.
     bounds_ : tuple of two floats
-        Squared distances that alike pairs shall be within and others beyond.
+        Squared distances that similar pairs should be within and others beyond.
     n_pairs_, n_updates_ : int
-        Pairs looked at, and those of them that were learned from.
+        Pairs seen, and those of them that changed the distance.
+    history_ : list of dict
+        One record per pass of the last call: iteration, loss (the share of pairs that violated their bound),
+        n_steps (pairs so far), seconds.
+    n_iter_ : int
+        Passes of the last call.
+    stop_reason_ : str
+        Why it ended: "max_iter", "time", "callback" or "interrupted" (Ctrl-C, which keeps the distance so far).
     n_features_in_ : int
         Number of columns.
 
@@ -68,7 +85,11 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
     """
 
     _learned_arrays = ("components_", "feature_names_in_")
-    _learned_values = ("bounds_", "n_pairs_", "n_updates_", "n_features_in_")
+    _learned_values = (
+        "bounds_", "n_pairs_", "n_updates_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_",
+    )  # fmt: skip
+    _constraints: ClassVar = {"learning_rate": POSITIVE}
+    _unit = "pass"
     bounds_: tuple[float, float]
     n_pairs_: int
     n_updates_: int
@@ -78,13 +99,19 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         learning_rate: float = 0.125,
         *,
         n_constraints: int | None = None,
-        max_epochs: int = 1,
+        max_iter: int = 1,
         random_state: Any = None,
+        max_seconds: float | None = None,
+        callback: Callable[[dict[str, Any]], bool | None] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.learning_rate = learning_rate
         self.n_constraints = n_constraints
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.random_state = random_state
+        self.max_seconds = max_seconds
+        self.callback = callback
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn the distance.
@@ -92,18 +119,17 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
-            Features, one row an object.
+            Features, one row per object.
         y : array of shape (n,), optional
             Class labels: pairs are drawn.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as alike, a and c as not. Exactly one of y and
-            comparisons.
+            Rows (a, b, c) of row numbers of X: a and b are taken as similar, a and c as not. Then y is ignored.
 
         Returns
         -------
         self
         """
-        return self._learn(X, y, comparisons, first=True, passes=self.max_epochs)
+        return self._learn(X, y, comparisons, first=True, max_iter=self.max_iter)
 
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn on from further pairs, each once and in their order.
@@ -119,33 +145,27 @@ class LEGO(Mahalanobis, SavedModel, BaseEstimator):
         -------
         self
         """
-        return self._learn(X, y, comparisons, first=not hasattr(self, "components_"), passes=1)
+        return self._learn(X, y, comparisons, first=not hasattr(self, "components_"), max_iter=1)
 
-    def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, passes: int) -> Self:
-        self._check_parameters()
-        with unchanged_on_failure(self):
-            random = resumed_generator(self.random_state, 0 if first else self.n_pairs_)
-            table, given = validate_pairs(self, X, y, comparisons, random, reset=first)
+    def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, max_iter: int) -> Self:
+        check_parameters(self)
+        with unchanged_on_failure(self), self._monitor(max_iter=max_iter) as monitor:
+            n_pairs, n_updates = (0, 0) if first else (self.n_pairs_, self.n_updates_)
+            random = resumed_generator(self.random_state, n_pairs)
+            table, signed = validate_pairs(self, X, y, comparisons, random, reset=first)
             if first:
                 squares = squared_distance_sample(table, random)
                 mean = squares.mean()
                 matrix = np.eye(table.shape[1]) / mean
                 close, far = (float(bound) for bound in np.percentile(squares / mean, (CLOSE, FAR)))
+                self.bounds_ = close, far
             else:
-                matrix, (close, far) = self.mahalanobis_matrix_, self.bounds_
-            updates = 0
-            room = np.empty((2, table.shape[1]))
-            for _ in range(passes):
-                loop = compiled("lego_pass")
-                updates += int(loop(table, *given, float(self.learning_rate), close, far, matrix, *room))
-            self.bounds_ = (close, far)
-            self.n_updates_ = updates + (0 if first else self.n_updates_)
-            self.n_pairs_ = len(given.rows) * passes + (0 if first else self.n_pairs_)
-            set_components(self, factor_of(matrix))
+                matrix = self.mahalanobis_matrix_
+            with blas_threads_for(len(matrix)):
+                problem = PairProblem(table, signed, self.bounds_, lego_change, self.learning_rate)
+                result = PairPasses().solve(problem, matrix, monitor)
+                self.components_ = fix_signs(psd_factor(matrix))
+            self.n_updates_ = n_updates + result.solution[1]
+            self.n_pairs_ = n_pairs + result.history[-1]["n_steps"]
+        self._set_result(result)
         return self
-
-    def _check_parameters(self) -> None:
-        check(self, "learning_rate", is_number(self.learning_rate) and self.learning_rate > 0, "a number > 0")
-        good = self.n_constraints is None or is_count(self.n_constraints)
-        check(self, "n_constraints", good, "None or a positive integer")
-        check(self, "max_epochs", is_count(self.max_epochs), "a positive integer")

@@ -3,28 +3,22 @@
 A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X[c]: no step makes a matrix of its
 own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
 the score of the next in one pass over it. Dense features of many columns go by blocks
-(:mod:`nearer.similarity.steps`), of which only the coefficients are found here. Of sparse rows only the entries
-that are there are touched.
+(:mod:`nearer.similarity.blocks`), of which only the coefficients are found here. Of sparse rows only the entries
+that are there are touched. ``duals`` are `nearer.similarity.sdca.Duals`;
+``add_step`` and ``pair_change`` are bound to one of the functions below.
 """
 
+# ruff: noqa: F821
+from collections.abc import Callable
 from typing import Any
 
+# Bound when a loop is compiled.
+add_step: Callable
+pair_change: Callable
 
-def sdca_dense(
-    X: Any,
-    rows: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    stood: Any,
-    matrix: Any,
-    z: Any,
-    z_next: Any,
-) -> None:
-    """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are room for one row of X."""
+
+def sdca_dense(X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, z: Any, z_next: Any) -> None:
+    """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are space for one row of X."""
     d = X.shape[1]
     i = picks[0]
     a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
@@ -37,13 +31,13 @@ def sdca_dense(
             part += matrix[r, k] * z[k]
         score += X[a, r] * part
     for t in range(picks.size):
-        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
+        change = _ascend(duals, i, score, now + t + 1)
         i = picks[min(t + 1, picks.size - 1)]
         a_next, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
         for k in range(d):
             z_next[k] = X[b, k] - X[c, k]
         score = 0.0
-        if change == 0.0:  # soon the most frequent case: a triplet that is met, and has no weight
+        if change == 0.0:  # soon the most frequent case: a satisfied triplet of α = 0
             for r in range(d):
                 part = 0.0
                 for k in range(d):
@@ -74,39 +68,30 @@ def scores_dense(left: Any, X: Any, rows: Any, scores: Any) -> None:
         scores[t] = score
 
 
-def sdca_block(
-    scores: Any,
-    products: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    stood: Any,
-    changes: Any,
-) -> None:
+def sdca_block(scores: Any, products: Any, duals: Any, picks: Any, now: int, changes: Any) -> None:
     """Find the coefficients of a block of steps from scores before it and inner products within it."""
     for t in range(picks.size):
         score = scores[t]
         for s in range(t):
             score += changes[s] * products[t, s]
-        i = picks[t]
-        changes[t] = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
+        changes[t] = _ascend(duals, picks[t], score, now + t + 1)
 
 
-def _ascended(i: int, score: float, now: int, curvature: Any, alpha: Any, sums: Any, stood: Any) -> float:
-    """Take the closed-form step of dual variable i, note how long its old value stood, and return the step."""
-    old = alpha[i]
-    step = max((1.0 - score - 0.5 * old) / curvature[i], -old)
-    sums[i] += old * (now - stood[i])
-    stood[i] = now
-    alpha[i] = old + step
-    return step
+def _ascend(duals: Any, i: int, score: float, now: int) -> float:
+    """Take the closed-form step of dual variable i; return the coefficient of its triplet's matrix.
+
+    ``sums`` adds up the old value times the steps that it stood, for the average.
+    """
+    old = duals.alpha[i]
+    step = max((1.0 - score - 0.5 * old) / duals.curvature[i], -old)
+    duals.sums[i] += old * (now - duals.changed_at[i])
+    duals.changed_at[i] = now
+    duals.alpha[i] = old + step
+    return duals.weight[i] * step
 
 
 def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
-    """Find the passive-aggressive coefficients of a block of triplets, in order; return the losses met."""
+    """Find the passive-aggressive coefficients of a block of triplets, in order; return the sum of losses."""
     total = 0.0
     for t in range(scores.size):
         score = scores[t]
@@ -119,75 +104,49 @@ def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
     return total
 
 
-def sdca_sparse(
-    table: Any,
-    rows: Any,
-    weight: Any,
-    curvature: Any,
-    picks: Any,
-    now: int,
-    alpha: Any,
-    sums: Any,
-    stood: Any,
-    matrix: Any,
-    room: Any,
-) -> None:
-    """Take a step of Algorithm 1 for each pick; `table`: the arrays of a CSR table; `room`: two of its rows."""
+def sdca_sparse(table: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, workspace: Any) -> None:
+    """Take a step of Algorithm 1 for each pick; `table` and `workspace` as `Triplets` has them."""
     for t in range(picks.size):
         i = picks[t]
-        size = _difference(table, rows[i, 1], rows[i, 2], room)
-        score = _score(table, rows[i, 0], matrix, room, size)
-        change = weight[i] * _ascended(i, score, now + t + 1, curvature, alpha, sums, stood)
+        size = _difference(table, rows[i, 1], rows[i, 2], workspace)
+        score = _score(table, rows[i, 0], matrix, workspace, size)
+        change = _ascend(duals, i, score, now + t + 1)
         if change != 0.0:
-            _add(table, rows[i, 0], change, matrix, room, size)
+            add_general(table, rows[i, 0], change, matrix, workspace, size)
 
 
-def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> float:
-    """Take a passive-aggressive step for each row, in order; return the losses met."""
+def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, workspace: Any) -> float:
+    """Take a passive-aggressive step for each row, in order; return the sum of losses before each step."""
     total = 0.0
     for t in range(len(rows)):
-        size = _difference(table, rows[t, 1], rows[t, 2], room)
-        score = _score(table, rows[t, 0], matrix, room, size)
+        size = _difference(table, rows[t, 1], rows[t, 2], workspace)
+        score = _score(table, rows[t, 0], matrix, workspace, size)
         if score < 1.0 and squares[t] > 0.0:
             change = min(caps[t], (1.0 - score) / squares[t])
-            _add(table, rows[t, 0], change, matrix, room, size)
+            add_step(table, rows[t, 0], change, matrix, workspace, size)
         total += max(0.0, 1.0 - score)
     return total
 
 
-def oasis_sparse_symmetric(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, room: Any) -> float:
-    """Take a passive-aggressive step among symmetric matrices for each row, in order; return the losses met."""
-    total = 0.0
-    for t in range(len(rows)):
-        size = _difference(table, rows[t, 1], rows[t, 2], room)
-        score = _score(table, rows[t, 0], matrix, room, size)
-        if score < 1.0 and squares[t] > 0.0:
-            change = 0.5 * min(caps[t], (1.0 - score) / squares[t])
-            _add(table, rows[t, 0], change, matrix, room, size)
-            _add(table, rows[t, 0], change, matrix.T, room, size)
-        total += max(0.0, 1.0 - score)
-    return total
-
-
-def scores_sparse(table: Any, rows: Any, matrix: Any, room: Any, scores: Any) -> None:
+def scores_sparse(table: Any, rows: Any, matrix: Any, workspace: Any, scores: Any) -> None:
     """Fill in the score xᵀMz of each row."""
     for t in range(len(rows)):
-        size = _difference(table, rows[t, 1], rows[t, 2], room)
-        scores[t] = _score(table, rows[t, 0], matrix, room, size)
+        size = _difference(table, rows[t, 1], rows[t, 2], workspace)
+        scores[t] = _score(table, rows[t, 0], matrix, workspace, size)
 
 
-def matrix_sparse(table: Any, rows: Any, coefficients: Any, matrix: Any, room: Any) -> None:
+def matrix_sparse(table: Any, rows: Any, coefficients: Any, matrix: Any, workspace: Any) -> None:
     """Add the rows' rank-one matrices, each times its coefficient."""
     for t in range(len(rows)):
         if coefficients[t] != 0.0:
-            size = _difference(table, rows[t, 1], rows[t, 2], room)
-            _add(table, rows[t, 0], coefficients[t], matrix, room, size)
+            size = _difference(table, rows[t, 1], rows[t, 2], workspace)
+            add_general(table, rows[t, 0], coefficients[t], matrix, workspace, size)
 
 
-def _difference(table: Any, b: int, c: int, room: Any) -> int:
-    """Write X[b] - X[c] into the room, a column that both have twice, and return how many entries that are."""
+def _difference(table: Any, b: int, c: int, workspace: Any) -> int:
+    """Write X[b] - X[c] into the workspace, shared columns twice, and return the number of entries."""
     data, indices, indptr = table
-    columns, values = room
+    columns, values = workspace
     size = 0
     for p in range(indptr[b], indptr[b + 1]):
         columns[size] = indices[p]
@@ -200,10 +159,10 @@ def _difference(table: Any, b: int, c: int, room: Any) -> int:
     return size
 
 
-def _score(table: Any, a: int, matrix: Any, room: Any, size: int) -> float:
-    """Return X[a]ᵀ matrix z for the z in the room."""
+def _score(table: Any, a: int, matrix: Any, workspace: Any, size: int) -> float:
+    """Return X[a]ᵀ matrix z for the z in the workspace."""
     data, indices, indptr = table
-    columns, values = room
+    columns, values = workspace
     score = 0.0
     for p in range(indptr[a], indptr[a + 1]):
         r = indices[p]
@@ -214,10 +173,10 @@ def _score(table: Any, a: int, matrix: Any, room: Any, size: int) -> float:
     return score
 
 
-def _add(table: Any, a: int, change: float, matrix: Any, room: Any, size: int) -> None:
-    """Add change X[a] zᵀ to the matrix for the z in the room."""
+def add_general(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: int) -> None:
+    """Add change X[a] zᵀ to the matrix for the z in the workspace."""
     data, indices, indptr = table
-    columns, values = room
+    columns, values = workspace
     for p in range(indptr[a], indptr[a + 1]):
         r = indices[p]
         factor = change * data[p]
@@ -225,11 +184,19 @@ def _add(table: Any, a: int, change: float, matrix: Any, room: Any, size: int) -
             matrix[r, columns[k]] += factor * values[k]
 
 
-def itml_pass(
-    X: Any, pairs: Any, signs: Any, slack: float, multipliers: Any, targets: Any, matrix: Any, z: Any, moved: Any
-) -> None:
-    """Project onto each pair's constraint in turn (Davis et al. 2007); ``z``, ``moved``: room for a row each."""
+def add_symmetric(table: Any, a: int, change: float, matrix: Any, workspace: Any, size: int) -> None:
+    """Add half of change (X[a] zᵀ + z X[a]ᵀ) to the matrix for the z in the workspace."""
+    add_general(table, a, 0.5 * change, matrix, workspace, size)
+    add_general(table, a, 0.5 * change, matrix.T, workspace, size)
+
+
+def pair_pass(X: Any, pairs: Any, signs: Any, bounds: Any, state: Any, matrix: Any, z: Any, moved: Any) -> int:
+    """Take a step for each pair; return how many violated their bound. ``z``, ``moved``: space for a row each.
+
+    ``state`` is that of `itml_change` or `lego_change`: a parameter, multipliers and bounds with slack.
+    """
     d = X.shape[1]
+    violated = 0
     for t in range(len(pairs)):
         i, j, sign = pairs[t, 0], pairs[t, 1], signs[t]
         square = 0.0
@@ -243,44 +210,33 @@ def itml_pass(
             square += part * z[r]
         if square <= 0.0:  # two objects of the same features: nothing to learn
             continue
-        wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / targets[t])
-        step = min(multipliers[t], wanted)
-        multipliers[t] -= step
-        targets[t] = slack * targets[t] / (slack + sign * step * targets[t])
-        change = sign * step / (1.0 - sign * step * square)
-        for r in range(d):
-            factor = change * moved[r]
-            for k in range(d):
-                matrix[r, k] += factor * moved[k]
-
-
-def lego_pass(
-    X: Any, pairs: Any, signs: Any, rate: float, close: float, far: float, matrix: Any, z: Any, moved: Any
-) -> int:
-    """Step towards the wanted distance of each pair that violates it (Jain et al. 2008); return how many did."""
-    d = X.shape[1]
-    violated = 0
-    for t in range(len(pairs)):
-        i, j = pairs[t, 0], pairs[t, 1]
-        square = 0.0
-        for k in range(d):
-            z[k] = X[i, k] - X[j, k]
-        for r in range(d):
-            part = 0.0
-            for k in range(d):
-                part += matrix[r, k] * z[k]
-            moved[r] = part
-            square += part * z[r]
-        wanted = close if signs[t] > 0.0 else far
-        if square <= 0.0 or (signs[t] > 0.0 and square <= wanted) or (signs[t] < 0.0 and square >= wanted):
+        violated += sign * (square - bounds[t]) > 0.0
+        change = pair_change(t, sign, square, bounds[t], state)
+        if change == 0.0:
             continue
-        violated += 1
-        half = rate * wanted * square - 1.0
-        reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
-        change = rate * (reached - wanted)
-        change = -change / (1.0 + change * square)
         for r in range(d):
             factor = change * moved[r]
             for k in range(d):
                 matrix[r, k] += factor * moved[k]
     return violated
+
+
+def itml_change(t: int, sign: float, square: float, bound: float, state: Any) -> float:
+    """Project onto the constraint of a pair (Davis et al. 2007)."""
+    slack, multipliers, slack_bounds = state
+    wanted = sign * slack / (slack + 1.0) * (1.0 / square - 1.0 / slack_bounds[t])
+    step = min(multipliers[t], wanted)
+    multipliers[t] -= step
+    slack_bounds[t] = slack * slack_bounds[t] / (slack + sign * step * slack_bounds[t])
+    return sign * step / (1.0 - sign * step * square)
+
+
+def lego_change(t: int, sign: float, square: float, bound: float, state: Any) -> float:
+    """Step towards the bound of a pair that violates it (Jain et al. 2008)."""
+    if sign * (square - bound) <= 0.0:
+        return 0.0
+    rate = state[0]
+    half = rate * bound * square - 1.0
+    reached = (half + (half * half + 4.0 * rate * square * square) ** 0.5) / (2.0 * rate * square)
+    change = rate * (reached - bound)
+    return -change / (1.0 + change * square)

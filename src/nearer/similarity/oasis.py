@@ -1,63 +1,105 @@
 """OASIS: a bilinear similarity learned online by passive-aggressive steps (Chechik et al. 2010).
 
-Each triplet is met once, in order: W ← W + τ Xᵢ with τ = min(C, (1 - ⟨W, Xᵢ⟩)₊ / ‖Xᵢ‖²), the smallest change that
-meets it with a margin of one, capped. Among symmetric matrices the step goes along the symmetric part of Xᵢ. A
-positive semidefinite matrix is kept by projecting every so many steps; what is learned is projected at the end.
+Each triplet is seen once, in order: W ← W + τ Xᵢ with τ = min(C, (1 - ⟨W, Xᵢ⟩)₊ / ‖Xᵢ‖²), the smallest change that
+satisfies it with a margin of one, capped. Among symmetric matrices the step goes along the symmetric part of Xᵢ. A
+matrix is kept positive semidefinite by projecting every so many steps, and once more at the end.
 """
+
+from typing import ClassVar
 
 import numpy as np
 
-from nearer.similarity.cone import projected
-from nearer.similarity.sdca import Watch
-from nearer.similarity.steps import oasis_steps
+from nearer.jit import bind
+from nearer.monitor import Monitor
+from nearer.parameters import BOOL, POSITIVE
+from nearer.psd import project_psd
+from nearer.similarity import loops
+from nearer.similarity.blocks import BLOCK, add_products, step_blocks
+from nearer.similarity.problem import Problem, Solution
 from nearer.similarity.triplets import Triplets
+from nearer.solver import Solver
 
-FEWEST_BETWEEN = 64  # steps from one projection to the next, or as many as there are columns
+MIN_STEPS_BETWEEN = 64  # from one projection to the next, or as many as there are columns
 
 
-def oasis(
-    triplets: Triplets,
-    matrix: np.ndarray,
-    aggressiveness: float,
-    watch: Watch,
-    *,
-    symmetric: bool,
-    psd: bool,
-    taken: int,
-) -> int:
-    """Pass over the triplets in order, changing the matrix in place, until the watch has seen enough.
+class OASIS(Solver):
+    """Online passive-aggressive steps from the identity, over the triplets in their order.
 
     Parameters
     ----------
-    triplets : Triplets
-        The data.
-    matrix : array of shape (d, d)
-        Where to start; changed in place.
-    aggressiveness : float
-        The cap C on a step; a triplet's weight multiplies it.
-    watch : Watch
-        Sees every pass.
-    symmetric, psd : bool
-        What the matrix is kept as; positive semidefinite to within what the steps since the last projection did.
-    taken : int
-        Steps that led to the matrix: projections come every so many steps, in one fit or several.
+    aggressiveness : float, default=0.1
+        The largest coefficient of a step, C; the weight of a triplet multiplies it.
+    symmetric : bool, default=False
+        Keep the matrix symmetric.
 
-    Returns
-    -------
-    int
-        Steps taken.
+    References
+    ----------
+    Chechik et al., "Large scale online learning of image similarity through ranking", 2010.
+
+    Examples
+    --------
+    >>> from nearer.similarity import OASIS
+    >>> OASIS(aggressiveness=0.01)
+    OASIS(aggressiveness=0.01)
     """
-    n = len(triplets)
-    caps = aggressiveness * triplets.weights
-    between = max(FEWEST_BETWEEN, len(matrix)) if psd else n
-    first, over = taken, False
-    while not over:
-        met, done = 0.0, 0
-        while done < n:
-            stop = min(n, done + between - taken % between)
-            met += oasis_steps(triplets, matrix, np.arange(done, stop), caps, symmetric)
-            taken, done = taken + stop - done, stop
-            if psd and taken % between == 0:
-                matrix[:] = projected(matrix)
-        over = watch.over(len(watch.history) + 1, met / n)
-    return taken - first
+
+    needs = ("triplets",)
+    regularized: ClassVar = False
+    default_max_iter: ClassVar = 10
+    _constraints: ClassVar = {"aggressiveness": POSITIVE, "symmetric": BOOL}
+
+    def __init__(self, aggressiveness: float = 0.1, symmetric: bool = False) -> None:
+        self.aggressiveness = aggressiveness
+        self.symmetric = symmetric
+
+    def _solve(self, problem: Problem, start: Solution | None, monitor: Monitor) -> Solution:
+        """Pass over the triplets, on from a solution or from the identity."""
+        triplets, n = problem.triplets, len(problem.triplets)
+        symmetric = self.symmetric or problem.psd
+        matrix, n_steps = self._first_matrix(triplets, start, symmetric)
+        caps = self.aggressiveness * triplets.weights
+        between = max(MIN_STEPS_BETWEEN, len(matrix)) if problem.psd else n
+        go_on = True
+        while go_on:
+            loss, done = 0.0, 0
+            while done < n:  # projections come every so many steps, in one fit or several
+                stop = min(n, done + between - n_steps % between)
+                loss += oasis_steps(triplets, matrix, np.arange(done, stop), caps, symmetric)
+                n_steps, done = n_steps + stop - done, stop
+                if problem.psd and n_steps % between == 0:
+                    matrix[:] = project_psd(matrix)
+            go_on = monitor.go_on(matrix, loss=loss / n, iteration=len(monitor.history) + 1, n_steps=n_steps)
+        if problem.psd:
+            return Solution(project_psd(matrix), n_steps=n_steps, running_matrix=matrix)
+        return Solution(matrix, n_steps=n_steps)
+
+    @staticmethod
+    def _first_matrix(triplets: Triplets, start: Solution | None, symmetric: bool) -> tuple[np.ndarray, int]:
+        if start is None:
+            return np.eye(triplets.n_features), 0
+        matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
+        return (0.5 * (matrix + matrix.T) if symmetric else matrix), start.n_steps
+
+
+def oasis_steps(
+    triplets: Triplets, matrix: np.ndarray, which: np.ndarray, caps: np.ndarray, symmetric: bool
+) -> float:
+    """Take a passive-aggressive step for each of some triplets, in order, changing the matrix in place.
+
+    Return the sum of the losses (1 - ⟨W, Xᵢ⟩)₊, each before its step. ``caps`` has the largest coefficient of
+    every triplet; with ``symmetric`` the matrix is, and stays, symmetric.
+    """
+    if triplets.sparse:
+        squares = (triplets.symmetric_squares if symmetric else triplets.squares)[which]
+        loop = bind(loops.oasis_sparse, add_step=loops.add_symmetric if symmetric else loops.add_general)
+        return float(loop(triplets.table, triplets.rows[which], squares, caps[which], matrix, triplets.workspace))
+    changes, total, loop = np.empty(BLOCK), 0.0, bind(loops.oasis_block)
+    for block, x, z, scores, products in step_blocks(triplets, matrix, which, symmetric):
+        total += loop(scores, products, caps[which[block]], changes)
+        steps = changes[: len(x)]
+        if symmetric:
+            add_products(matrix, x, z, 0.5 * steps)
+            add_products(matrix, z, x, 0.5 * steps)
+        else:
+            add_products(matrix, x, z, steps)
+    return total

@@ -1,7 +1,7 @@
-"""Pairs of objects said to be alike or not: what the learners of a LogDet divergence take.
+"""Pairs of similar and dissimilar objects: what ITML and LEGO learn from.
 
-Whatever a learner is given becomes pairs of row numbers with a sign: labels by way of drawn triplets, and a
-triplet (a, b, c) as the pair (a, b), alike, and the pair (a, c), not.
+All input becomes pairs of row numbers with a sign: triplets are drawn from labels, and a triplet (a, b, c) is the
+similar pair (a, b) and the dissimilar pair (a, c).
 """
 
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ import numpy as np
 
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.features.validation import validate_features
-from nearer.similarity.inputs import MOST_TRIPLETS, one_of, validate_labelled, validate_triplets
+from nearer.similarity.inputs import MAX_TRIPLETS, needs_labels, validate_labelled, validate_triplets
 from nearer.simulate import comparisons_from_labels
 
-SAMPLED = 100_000  # pairs that distances are estimated from
+N_SAMPLED = 100_000  # pairs that distances are estimated from
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows of a table, and 1 for alike or -1 for not."""
+    """Pairs of rows of a table, and 1 for similar or -1 for dissimilar."""
 
     rows: np.ndarray
     signs: np.ndarray
@@ -33,35 +33,32 @@ def validate_pairs(
     pairs: Any = None,
     reset: bool = True,
 ) -> tuple[np.ndarray, Pairs]:
-    """Return the validated table, dense, and the pairs that labels, comparisons or signed pairs amount to."""
+    """Return the dense table and the pairs that labels, comparisons or signed pairs amount to."""
     if pairs is not None:
         if comparisons is not None:
             raise ValueError(
-                "exactly one of y, comparisons, and pairs with their y is wanted; got comparisons and pairs"
+                "pass labels y, comparisons, or pairs with their signs as y; got comparisons and pairs"
             )
         table = validate_features(model, X, reset=reset)
-        return table, _signed(pairs, y, len(table))
-    if one_of(model, y=y, comparisons=comparisons) == "y":
+        return table, _signed_pairs(pairs, y, len(table))
+    if needs_labels(model, y, comparisons=comparisons):
         table, labels = validate_labelled(model, X, y, reset=reset)
-        wanted = model.n_constraints
-        n = min(20 * len(np.unique(labels)) ** 2, MOST_TRIPLETS) if wanted is None else wanted
+        n = model.n_constraints or min(20 * len(np.unique(labels)) ** 2, MAX_TRIPLETS)
         rows = comparisons_from_labels(labels, n, random).rows
     else:
         table = validate_features(model, X, reset=reset)
-        given = validate_triplets(X, comparisons)
-        if given.weights is not None and np.ptp(given.weights) > 0:
-            raise ValueError(
-                f"{type(model).__name__} takes comparisons of equal weight; these have weights of their own"
-            )
-        rows = given.rows
+        triplets = validate_triplets(X, comparisons)
+        if triplets.weights is not None and np.ptp(triplets.weights) > 0:
+            raise ValueError(f"{type(model).__name__} takes comparisons of equal weight; these differ in weight")
+        rows = triplets.rows
     both = np.stack([rows[:, [0, 1]], rows[:, [0, 2]]], axis=1).reshape(-1, 2)
     return table, Pairs(np.ascontiguousarray(both), np.tile([1.0, -1.0], len(rows)))
 
 
-def _signed(pairs: Any, y: Any, n: int) -> Pairs:
+def _signed_pairs(pairs: Any, y: Any, n: int) -> Pairs:
     rows, signs = np.asarray(pairs), np.asarray(y)
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-        raise ValueError(f"pairs must be whole numbers, two a row; got shape {rows.shape} of {rows.dtype}")
+        raise ValueError(f"pairs must be integers, two per row; got shape {rows.shape} of {rows.dtype}")
     if signs.shape != (len(rows),) or not np.isin(signs, (-1, 1)).all():
         got = f"{signs.size} values, among them {signs.ravel()[0]!r}" if signs.size else "none"
         raise ValueError(f"y must be 1 or -1 for each of the {len(rows)} pairs; got {got}")
@@ -74,9 +71,9 @@ def _signed(pairs: Any, y: Any, n: int) -> Pairs:
 
 
 def squared_distance_sample(points: np.ndarray, random_state: RandomState) -> np.ndarray:
-    """Return squared distances above 0 of many pairs of rows drawn at random."""
+    """Return the squared distances above 0 of many pairs of rows drawn at random."""
     random = as_generator(random_state)
-    a, b = random.integers(len(points), size=(2, min(SAMPLED, len(points) ** 2)))
+    a, b = random.integers(len(points), size=(2, min(N_SAMPLED, len(points) ** 2)))
     squares = np.square(points[a] - points[b]).sum(axis=1)
     squares = squares[squares > 0]
     if len(squares) == 0:

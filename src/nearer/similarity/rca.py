@@ -1,12 +1,11 @@
 """Relevant components analysis (Bar-Hillel, Hertz, Shental & Weinshall, JMLR 2005).
 
-A chunk is a handful of rows that are known to belong together. How they vary within chunks is what does not
-matter, so the distance is measured in units of it: LᵀL = C⁻¹, C being the covariance of rows around the means of
-their chunks.
+A chunk is some rows that are known to belong together. Variation within chunks does not matter, so the distance is
+measured in units of it: LᵀL = C⁻¹, C being the covariance of rows around the means of their chunks.
 """
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -16,17 +15,17 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, unchanged_on_failure
-from nearer.similarity.inputs import one_of, validate_labelled
-from nearer.similarity.mahalanobis import Mahalanobis, set_components
+from nearer.parameters import COUNT, NONE, Constraint, check_parameters, either, is_count, unchanged_on_failure
+from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
 from nearer.similarity.row_space import varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
 
 
-class RCA(Mahalanobis, SavedModel, BaseEstimator):
-    """A distance in units of what varies among rows that belong together.
+class RCA(FeatureComparer, SavedModel, BaseEstimator):
+    """Relevant components analysis: a distance in units of the variation among rows that belong together.
 
     Whitens with the covariance of rows around the means of their chunks. It takes no iterations, and no negative
     examples: only which rows belong together.
@@ -34,12 +33,12 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Rows of the projection, d at most; by default d. Fewer keep the directions in which rows vary most beside
-        their chunks (Fisher's criterion).
+        Rows of the projection, at most d; by default d. Fewer keep the directions in which rows vary most relative
+        to their chunks (Fisher's criterion).
     n_chunks : int, optional
-        With labels: draw so many chunks, each of members of one class. By default every class is a chunk.
+        With labels: draw this many chunks, each of members of one class. By default every class is a chunk.
     chunk_size : int, default=2
-        Members of a chunk that is drawn.
+        Members of a drawn chunk.
     random_state : int, Generator, RandomState or None
         Draws chunks.
 
@@ -69,6 +68,11 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
 
     _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
+    _constraints: ClassVar = {
+        "n_components": either(NONE, COUNT),
+        "n_chunks": either(NONE, COUNT),
+        "chunk_size": Constraint(lambda value: is_count(value) and value > 1, "an integer > 1"),
+    }
 
     def __init__(
         self,
@@ -93,57 +97,36 @@ class RCA(Mahalanobis, SavedModel, BaseEstimator):
         y : array of shape (n,), optional
             Class labels.
         chunks : array of int of shape (n,), optional
-            The number of each row's chunk, -1 for none. Exactly one of y and chunks.
+            The number of each row's chunk, -1 for none. Then y is ignored.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
-            if one_of(self, y=y, chunks=chunks) == "y":
+            if needs_labels(self, y, chunks=chunks):
                 table, labels = validate_labelled(self, X, y)
-                found, numbers = np.unique(labels, return_inverse=True)
-                if found.dtype.kind == "i" and len(found) > 2 and (found == np.arange(-1, len(found) - 1)).all():
-                    warnings.warn(
-                        "y is taken as labels, one of them -1; chunks are given as chunks=", stacklevel=2
-                    )
+                classes, numbers = np.unique(labels, return_inverse=True)
+                from_minus_one = np.arange(-1, len(classes) - 1)
+                if classes.dtype.kind == "i" and len(classes) > 2 and (classes == from_minus_one).all():
+                    warnings.warn("y is taken as labels, one of them -1; pass chunks as chunks=", stacklevel=2)
                 if self.n_chunks is not None:
-                    numbers = drawn_chunks(
-                        numbers, self.n_chunks, self.chunk_size, child_generator(self.random_state)
-                    )
+                    random = child_generator(self.random_state)
+                    numbers = draw_chunks(numbers, self.n_chunks, self.chunk_size, random)
             else:
                 table = validate_features(self, X, reset=True)
-                numbers = _checked(chunks, len(table))
-            d = table.shape[1]
-            good = self.n_components is None or self.n_components <= d
-            check(self, "n_components", good, f"at most {d}, the columns of X")
-            set_components(self, whitening(table, numbers, self.n_components or d))
+                numbers = _check_chunks(chunks, len(table))
+            check_n_components(self, table)
+            self.components_ = fix_signs(whitening(table, numbers, self.n_components or table.shape[1]))
         return self
-
-    def _check_parameters(self) -> None:
-        for name in ("n_components", "n_chunks"):
-            value = getattr(self, name)
-            check(self, name, value is None or is_count(value), "None or a positive integer")
-        check(self, "chunk_size", is_count(self.chunk_size) and self.chunk_size > 1, "an integer > 1")
 
 
 def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
     """Return the map in whose points the covariance within chunks is the identity, where rows vary.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Features.
-    chunks : array of int of shape (n,)
-        Numbers of chunks from 0 on; -1 for none.
-    n_components : int
-        Rows of the map. With fewer than d, it keeps the best directions by Fisher's criterion.
-
-    Returns
-    -------
-    array of shape (n_components, d)
-        Rows of zeros make up for directions in which X does not vary.
+    Fewer components than columns are the best directions by Fisher's criterion; rows of zeros stand for directions
+    in which X does not vary.
 
     Examples
     --------
@@ -152,7 +135,7 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
     """
     spread = np.ptp(X, axis=0)
     spread[spread == 0.0] = 1.0
-    rows = (X - X.mean(axis=0)) / spread  # columns in like units, for the sake of precision
+    rows = (X - X.mean(axis=0)) / spread  # columns in equal units, for precision
     varying = varying_directions(rows)
     rows = rows @ varying
     within = covariance_within(rows, chunks)
@@ -169,11 +152,11 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
         shares = (1.0 - SHRINKAGE) * shares + SHRINKAGE
     if n_components == X.shape[1]:
         values, vectors = eigh(within)
-        turned = varying @ vectors
-        return (turned / np.sqrt(values)) @ turned.T / spread
+        axes = varying @ vectors
+        return (axes / np.sqrt(values)) @ axes.T / spread
     # eigh made the total covariance of the directions the identity, and their share of it within chunks diagonal.
-    found = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
-    return np.vstack([found, np.zeros((n_components - len(found), X.shape[1]))])
+    components = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
+    return np.vstack([components, np.zeros((n_components - len(components), X.shape[1]))])
 
 
 def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:
@@ -182,47 +165,46 @@ def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:
     members, numbers = rows[inside], chunks[inside]
     sizes = np.bincount(numbers)
     if sizes.max(initial=0) < 2:
-        raise ValueError(f"of {len(sizes)} chunks none has two members: nothing is known to be alike")
+        raise ValueError(f"of {len(sizes)} chunks none has two members: no two rows belong together")
     belongs = csr_array((np.ones(len(members)), numbers, np.arange(len(members) + 1)), (len(members), len(sizes)))
     means = (belongs.T @ members) / np.maximum(sizes, 1)[:, None]
     off = members - means[numbers]
     return off.T @ off / len(off)
 
 
-def drawn_chunks(labels: np.ndarray, n_chunks: int, size: int, random: np.random.Generator) -> np.ndarray:
-    """Return chunks drawn from labels: members of each class are dealt into chunks, of which some are taken.
+def draw_chunks(labels: np.ndarray, n_chunks: int, size: int, random: np.random.Generator) -> np.ndarray:
+    """Draw chunks from labels: divide the members of each class into chunks and select some of these.
 
     Examples
     --------
     >>> random = np.random.default_rng(0)
-    >>> np.unique(drawn_chunks(np.array([0, 0, 0, 1, 1, 1, 1]), 2, 2, random), return_counts=True)[1].tolist()
+    >>> np.unique(draw_chunks(np.array([0, 0, 0, 1, 1, 1, 1]), 2, 2, random), return_counts=True)[1].tolist()
     [3, 2, 2]
     """
     order = random.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     sizes = np.bincount(labels)
     place = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # among the members of its class
-    most = sizes // size
-    dealt = np.where(place // size < np.repeat(most, sizes), place // size, -1)
-    numbers = np.where(dealt >= 0, dealt + np.repeat(np.cumsum(most) - most, sizes), -1)
-    if n_chunks > most.sum():
-        raise ValueError(f"these labels make {most.sum()} chunks of {size} members at most; n_chunks={n_chunks}")
-    taken = np.full(int(most.sum()) + 1, -1)  # the last is for rows that were not dealt, numbered -1
-    taken[random.choice(int(most.sum()), n_chunks, replace=False)] = np.arange(n_chunks)
+    n_full = sizes // size  # chunks of each class
+    number = np.where(place // size < np.repeat(n_full, sizes), place // size, -1)
+    number = np.where(number >= 0, number + np.repeat(np.cumsum(n_full) - n_full, sizes), -1)
+    total = int(n_full.sum())
+    if n_chunks > total:
+        raise ValueError(f"these labels make at most {total} chunks of {size} members; n_chunks={n_chunks}")
+    selected = np.full(total + 1, -1)  # the last is for rows in no chunk, numbered -1
+    selected[random.choice(total, n_chunks, replace=False)] = np.arange(n_chunks)
     chunks = np.empty(len(labels), dtype=np.intp)
-    chunks[order] = taken[numbers]
+    chunks[order] = selected[number]
     return chunks
 
 
-def _checked(chunks: Any, n: int) -> np.ndarray:
+def _check_chunks(chunks: Any, n: int) -> np.ndarray:
     numbers = np.asarray(chunks)
     if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
-        raise ValueError(
-            f"chunks must be {n} integers, one for each row of X, -1 for none; got {numbers.dtype} of shape "
-            f"{numbers.shape}"
-        )
+        got = f"{numbers.dtype} of shape {numbers.shape}"
+        raise ValueError(f"chunks must be {n} integers, one per row of X, -1 for none; got {got}")
     if numbers.min() < -1:
         row = int(np.argmin(numbers))
         raise ValueError(f"a chunk's number is at least 0, or -1 for none; row {row} has {numbers[row]}")
-    found, places = np.unique(numbers, return_inverse=True)
-    return places - int(found[0] == -1)  # none left out, and -1 as it was
+    unique, places = np.unique(numbers, return_inverse=True)
+    return places - int(unique[0] == -1)  # 0, 1, … without gaps, and -1 as it was

@@ -1,4 +1,4 @@
-"""Directions in which a table varies at all: elsewhere nothing can be learned, and no weight is given."""
+"""Directions in which a table varies at all: nothing can be learned about the others, and their weight is 0."""
 
 import numpy as np
 from scipy.linalg import eigh
@@ -6,15 +6,6 @@ from scipy.linalg import eigh
 
 def varying_directions(X: np.ndarray) -> np.ndarray:
     """Return orthonormal columns that span the rows of a centred X; the identity where all directions vary.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows with a mean of zero.
-
-    Returns
-    -------
-    array of shape (d, rank)
 
     Examples
     --------
@@ -25,15 +16,15 @@ def varying_directions(X: np.ndarray) -> np.ndarray:
     spread = np.ptp(X, axis=0)
     columns = np.flatnonzero(spread > 0.0)
     if len(columns) == 0:
-        raise ValueError(f"all {n} rows of X are the same: there is nothing to tell apart")
+        raise ValueError(f"all {n} rows of X are the same: there is nothing to learn")
     # A column in small units is not one that depends on others: the rank is that of columns of equal spread.
     scaled = X[:, columns] / spread[columns]
     wide = len(columns) >= n
     values, vectors = eigh(scaled @ scaled.T if wide else scaled.T @ scaled)
-    good = values > max(n, d) * np.finfo(np.float64).eps * values[-1]
-    if good.sum() == d:
+    positive = values > max(n, d) * np.finfo(np.float64).eps * values[-1]
+    if positive.sum() == d:
         return np.eye(d)
-    spanning = (scaled.T @ vectors[:, good] if wide else vectors[:, good]) * spread[columns, None]
+    spanning = (scaled.T @ vectors[:, positive] if wide else vectors[:, positive]) * spread[columns, None]
     directions = np.zeros((d, spanning.shape[1]))
     directions[columns] = np.linalg.qr(spanning)[0]
     return directions

@@ -1,164 +1,138 @@
-"""SDCA for a relative similarity: Algorithm 1 of the paper, its three outputs, and the duality gap that ends it.
+"""Stochastic dual coordinate ascent for a relative similarity: Algorithm 1 of the paper, and its three outputs."""
 
-Minimises P(M) = Σ pᵢ (1 - sᵢ)₊² + λ/2 ‖M‖² with scores sᵢ = ⟨M, Xᵢ⟩ and shares pᵢ (1/n each without weights). The
-dual is D(α) = Σ pᵢ (αᵢ - αᵢ²/4) - λ/2 ‖M(α)‖² over α ≥ 0, M(α) = Σ pᵢ αᵢ Xᵢ / λ. As λ‖M(α)‖² = Σ pᵢ αᵢ sᵢ, the gap
-is a sum of terms that are never negative, without cancellation::
-
-    P(M(α)) - D(α) = Σ pᵢ [(1 - sᵢ - αᵢ/2)²  where sᵢ ≤ 1,  αᵢ(sᵢ - 1) + αᵢ²/4  where sᵢ > 1]
-
-It bounds how far P(M(α)) is above its minimum, and ‖M(α) - M*‖² by 2 gap / λ.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nearer.similarity.steps import Ascent
+from nearer.jit import bind
+from nearer.monitor import Monitor
+from nearer.parameters import one_of
+from nearer.similarity import loops
+from nearer.similarity.blocks import BLOCK, add_products, step_blocks
+from nearer.similarity.problem import Problem, Solution
 from nearer.similarity.triplets import Triplets
+from nearer.solver import Solver
+
+FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where single steps are fastest
 
 
-@dataclass
-class Watch:
-    """Sees every epoch of a fit: keeps the history, moves the bar, and says when it is over.
+class SDCA(Solver):
+    """Stochastic dual coordinate ascent: each step maximises the dual along the variable of one triplet.
 
-    Attributes
-    ----------
-    max_epochs : int
-        Epochs at most.
-    tol : float
-        The fit has converged when the gap is no more than this.
-    callback : callable, optional
-        Called with every record; True stops the fit.
-    bar : object, optional
-        A progress bar.
-    history : list of dict
-        A record an epoch; SDCA has one of the start as well.
-    converged, stopped : bool
-        Whether the gap, or the callback, ended the fit.
-    """
-
-    max_epochs: int
-    tol: float
-    callback: Callable[[dict[str, Any]], bool | None] | None = None
-    bar: Any = None
-    history: list[dict[str, Any]] = field(default_factory=list)
-    converged: bool = False
-    stopped: bool = False
-    _begun: float = field(default_factory=perf_counter)
-
-    def over(self, epoch: int, loss: float, gap: float | None = None, **more: Any) -> bool:
-        """Take note of where the fit stands after so many epochs; whether that was the last."""
-        record = {"epoch": epoch, "loss": loss, "gap": gap, **more}
-        self.history.append({**record, "seconds": perf_counter() - self._begun})
-        self.converged = gap is not None and gap <= self.tol
-        if self.callback is not None and self.callback(dict(self.history[-1])):
-            self.stopped = True
-        if self.bar is not None and epoch:
-            self.bar.update(1)
-            self.bar.set_postfix_str(f"loss {loss:.4f}" if gap is None else f"gap {gap:.2g}", refresh=False)
-        return self.converged or self.stopped or epoch >= self.max_epochs
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a solver found.
-
-    Attributes
-    ----------
-    matrix : array of shape (d, d)
-        M(α).
-    alpha : array of shape (n,)
-        The dual variables, a proof of how good the matrix is.
-    gap : float
-        The duality gap of the two.
-    """
-
-    matrix: np.ndarray
-    alpha: np.ndarray
-    gap: float
-
-
-def duality_gap(shares: np.ndarray, alpha: np.ndarray, scores: np.ndarray) -> float:
-    """Return P(M(α)) - D(α) from the scores under M(α).
-
-    Examples
-    --------
-    >>> duality_gap(np.array([0.5, 0.5]), np.array([0.0, 1.0]), np.array([0.0, 0.5]))
-    0.5
-    """
-    short = np.where(
-        scores <= 1.0, np.square(1.0 - scores - 0.5 * alpha), alpha * (scores - 1.0) + 0.25 * alpha**2
-    )
-    return float(shares @ short)
-
-
-def primal(shares: np.ndarray, scores: np.ndarray, matrix: np.ndarray, regularization: float) -> float:
-    """Return P(M), the objective, from the scores under M."""
-    loss = shares @ np.square(np.maximum(0.0, 1.0 - scores))
-    return float(loss + 0.5 * regularization * np.vdot(matrix, matrix))
-
-
-def sdca(
-    triplets: Triplets,
-    regularization: float,
-    output: str,
-    watch: Watch,
-    random: np.random.Generator,
-    start: np.ndarray | None = None,
-) -> Found:
-    """Run Algorithm 1 until the gap is small or the epochs are over.
+    An epoch draws as many triplets as there are, uniformly. The fit converges when the duality gap is no more than
+    ``tol``.
 
     Parameters
     ----------
-    triplets : Triplets
-        The data.
-    regularization : float
-        λ.
-    output : {"average", "random", "last"}
-        Which matrix to return: the mean over the second half of the steps, one of these, or the last. Where the
-        gap ends the fit, the last in any case: it is the one with that gap.
-    watch : Watch
-        Sees every epoch, n steps each.
-    random : numpy.random.Generator
-        Draws triplets, uniformly as printed.
-    start : array of shape (n,), optional
-        Dual variables to start from.
+    output : {"average", "last", "random"}, default="average"
+        Which iterate to return: the mean over the second half of the steps, the last, or one of the second half.
+        When the gap ends the fit, it is the last in any case: the one with that gap.
 
-    Returns
-    -------
-    Found
+    References
+    ----------
+    Wu et al., "Learning relative similarity by stochastic dual coordinate ascent", 2014.
+
+    Examples
+    --------
+    >>> from nearer.similarity import SDCA
+    >>> SDCA(output="last")
+    SDCA(output='last')
     """
-    n, shares = len(triplets), triplets.shares
-    ascent = Ascent(triplets, regularization, start)
-    last = watch.max_epochs * n
-    half = last // 2
-    chosen = half + 1 + int(random.integers(last - half))  # the step whose iterate "random" returns
-    kept = None
 
-    def over() -> bool:
-        scores = triplets.scores(ascent.matrix)
-        value = primal(shares, scores, ascent.matrix, regularization)
-        gap = duality_gap(shares, ascent.alpha, scores)
-        return watch.over(ascent.steps // n, value, gap, dual=value - gap)
+    needs = ("evaluate", "matrix")
+    regularized: ClassVar = True  # whether λ is used
+    default_max_iter: ClassVar = 1000
+    _constraints: ClassVar = {"output": one_of("average", "last", "random")}
 
-    while not over():
-        end = ascent.steps + n
-        for stop in sorted({half, chosen, end}):
-            if not ascent.steps < stop <= end:
-                continue
-            ascent.ascend(random.integers(n, size=stop - ascent.steps, dtype=np.int32))
-            if stop == half:
-                ascent.begin_average()
-            if stop == chosen:
-                kept = ascent.alpha.copy()
-    if output == "average" and not watch.converged and ascent.steps > half:
-        alpha = ascent.average()
-    elif output == "random" and not watch.converged and kept is not None:
-        alpha = kept
-    else:
-        return Found(ascent.matrix, ascent.alpha, watch.history[-1]["gap"])
-    matrix = ascent.matrix_of(alpha)
-    return Found(matrix, alpha, duality_gap(shares, alpha, triplets.scores(matrix)))
+    def __init__(self, output: str = "average") -> None:
+        self.output = output
+
+    def _solve(self, problem: Problem, start: np.ndarray | None, monitor: Monitor) -> Solution:
+        """Ascend from dual variables, or from 0."""
+        n, random = len(problem.triplets), problem.random
+        ascent = Ascent(problem.triplets, problem.regularization, start)
+        last = monitor.max_iter * n
+        half = last // 2
+        chosen = half + 1 + int(random.integers(last - half))  # the step whose iterate "random" returns
+        sample = None
+        while monitor.go_on(
+            ascent.matrix, **problem.evaluate(ascent.matrix, ascent.alpha), n_steps=ascent.n_steps
+        ):
+            end = ascent.n_steps + n
+            for stop in sorted({half, chosen, end}):
+                if not ascent.n_steps < stop <= end:
+                    continue
+                ascent.ascend(random.integers(n, size=stop - ascent.n_steps, dtype=np.int32))
+                if stop == half:
+                    ascent.begin_average()
+                if stop == chosen:
+                    sample = ascent.alpha.copy()
+        if self.output == "average" and not monitor.converged and ascent.n_steps > half:
+            alpha = ascent.average()
+        elif self.output == "random" and not monitor.converged and sample is not None:
+            alpha = sample
+        else:
+            return Solution(ascent.matrix, monitor.history[-1]["gap"], ascent.alpha)
+        matrix = problem.matrix(alpha)
+        return Solution(matrix, problem.evaluate(matrix, alpha)["gap"], alpha)
+
+
+class Duals(NamedTuple):
+    """The dual variables as the loops take them: M = Σ weightᵢ αᵢ Xᵢ, with what their average needs."""
+
+    weight: np.ndarray
+    curvature: np.ndarray
+    alpha: np.ndarray
+    sums: np.ndarray
+    changed_at: np.ndarray
+
+
+class Ascent:
+    """The state of stochastic dual coordinate ascent: ``alpha``, ``matrix`` = M(α), and ``n_steps`` taken.
+
+    Starts from dual variables, or from 0.
+    """
+
+    def __init__(self, triplets: Triplets, regularization: float, alpha: np.ndarray | None = None) -> None:
+        self.triplets = triplets
+        self.weight = triplets.shares / regularization
+        self.curvature = 0.5 + self.weight * triplets.squares
+        self.alpha = np.zeros(len(triplets)) if alpha is None else alpha.copy()
+        d = triplets.n_features
+        self.matrix = np.zeros((d, d)) if alpha is None else triplets.matrix(self.weight * alpha)
+        self.n_steps = 0
+        self.begin_average()
+
+    def begin_average(self) -> None:
+        """Forget the iterates so far: the average is of those from here on."""
+        self._first, n = self.n_steps, len(self.triplets)
+        changed_at = np.full(n, self.n_steps, dtype=np.int64)
+        self._duals = Duals(self.weight, self.curvature, self.alpha, np.zeros(n), changed_at)
+
+    def average(self) -> np.ndarray:
+        """Return the mean of the dual variables since the average was begun.
+
+        Each step changes one of them, so it is enough to add up, at a change, how long the old value stood.
+        """
+        taken = self.n_steps - self._first
+        if taken == 0:
+            return self.alpha.copy()
+        return (self._duals.sums + self.alpha * (self.n_steps - self._duals.changed_at)) / taken
+
+    def ascend(self, picks: np.ndarray) -> None:
+        """Take a step for each of the picked triplets, in order."""
+        triplets = self.triplets
+        if len(picks) == 0:
+            return
+        if triplets.sparse:
+            loop, rows = bind(loops.sdca_sparse), (triplets.table, triplets.rows)
+            loop(*rows, self._duals, picks, self.n_steps, self.matrix, triplets.workspace)
+        elif triplets.n_features < FEW_COLUMNS:
+            loop, workspace = bind(loops.sdca_dense), np.empty((2, triplets.n_features))
+            loop(triplets.X, triplets.rows, self._duals, picks, self.n_steps, self.matrix, *workspace)
+        else:
+            loop, changes = bind(loops.sdca_block), np.empty(BLOCK)
+            for block, x, z, scores, products in step_blocks(triplets, self.matrix, picks):
+                loop(scores, products, self._duals, picks[block], self.n_steps + block.start, changes)
+                add_products(self.matrix, x, z, changes[: len(x)])
+        self.n_steps += len(picks)

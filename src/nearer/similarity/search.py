@@ -1,11 +1,9 @@
-"""What is nearest among many: exactly by blocks, or through an index that is quicker and may miss some.
+"""Nearest neighbours among many objects: exactly and block by block, or quickly through an index that misses some.
 
-The exact search ranks by inner product whatever the model. An index is of the model's own kind: inner products for
-a bilinear similarity, as reducing them to Euclidean distances costs recall; and distances for a distance, as
-writing them as inner products costs nearly all of it.
+The exact search ranks by inner products whatever the metric. An index uses the metric itself: reducing inner
+products to Euclidean distances costs recall, and writing distances as inner products costs nearly all of it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,105 +11,83 @@ from scipy.sparse import issparse
 
 from nearer.comparisons.rows import blocks
 from nearer.parameters import is_count
+from nearer.similarity.metric import Metric
 from nearer.similarity.triplets import ENTRIES, row_products
 
-GRAPH = {
-    "connectivity": 32,
-    "expansion_add": 256,
-    "expansion_search": 128,
-}  # twice usearch's own: recall before speed
-SPARE = 8  # candidates beyond those wanted
-SAMPLE, AT = 200, 10  # recall is measured with so many objects as queries, at so many nearest
+# Twice the defaults of usearch: recall before speed.
+GRAPH = {"connectivity": 32, "expansion_add": 256, "expansion_search": 128}
+SPARE = 8  # candidates beyond k
+N_SAMPLED, N_NEAREST = 200, 10  # recall is measured with so many queries, at so many neighbours
 
 
-def check_k(k: Any, most: int) -> None:
-    """Raise a ValueError for a number of neighbours that cannot be."""
-    if not is_count(k) or k > most:
-        raise ValueError(f"k must be a whole number from 1 to {most}, the objects to look among; got {k!r}")
+def check_k(k: Any, n_objects: int) -> None:
+    """Raise a ValueError for a number of neighbours that is not possible."""
+    if not is_count(k) or k > n_objects:
+        raise ValueError(f"k must be a whole number from 1 to {n_objects}, the objects to search; got {k!r}")
 
 
-def best(asking: np.ndarray, objects: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each query the k objects of largest inner product, best first, and the products, to rounding.
-
-    Parameters
-    ----------
-    asking : array of shape (m, d)
-        Query forms.
-    objects : array or csr_array of shape (n, d)
-        Object forms.
-    k : int
-        How many, n at most.
-
-    Returns
-    -------
-    numbers : array of shape (m, k)
-        Row numbers of the objects.
-    scores : array of shape (m, k)
-        Their products.
+def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest inner products of each query with the items, to rounding, and their row numbers.
 
     Examples
     --------
-    >>> best(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)[0]
+    >>> largest_products(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)[1]
     array([[1, 2],
            [0, 2]])
     """
-    numbers, products = np.empty((len(asking), k), dtype=np.intp), np.empty((len(asking), k))
-    for rows in blocks(len(asking), 512):
-        held, scores = np.empty((rows.stop - rows.start, 0), dtype=np.intp), np.empty((rows.stop - rows.start, 0))
-        for part in blocks(objects.shape[0], max(k, ENTRIES // 512)):
-            found = objects[part] @ asking[rows].T if issparse(objects) else asking[rows] @ objects[part].T
-            found = np.asarray(found.T if issparse(objects) else found)
-            places = _first(found, min(k, found.shape[1]))
-            held = np.hstack([held, places + part.start])
-            scores = np.hstack([scores, np.take_along_axis(found, places, axis=1)])
-            places = _first(scores, min(k, scores.shape[1]))
-            held, scores = (np.take_along_axis(table, places, axis=1) for table in (held, scores))
-        numbers[rows], products[rows] = held, scores
-    return numbers, products
+    products, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
+    for rows in blocks(len(queries), 512):
+        n = rows.stop - rows.start
+        best, best_indices = np.empty((n, 0)), np.empty((n, 0), dtype=np.intp)
+        for part in blocks(items.shape[0], max(k, ENTRIES // 512)):
+            scores = items[part] @ queries[rows].T if issparse(items) else queries[rows] @ items[part].T
+            scores = np.asarray(scores.T if issparse(items) else scores)
+            places = _top(scores, min(k, scores.shape[1]))
+            best = np.hstack([best, np.take_along_axis(scores, places, axis=1)])
+            best_indices = np.hstack([best_indices, places + part.start])
+            places = _top(best, min(k, best.shape[1]))
+            best, best_indices = (np.take_along_axis(table, places, axis=1) for table in (best, best_indices))
+        products[rows], indices[rows] = best, best_indices
+    return products, indices
 
 
-def settled(
-    asking: np.ndarray, objects: Any, k: int, worth: Callable[[slice, np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each query the k objects that are worth most, of equal ones the first, and their worth.
+def search(metric: Metric, queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of the k most similar items of each query, and their row numbers, of equal ones the first.
 
-    Inner products find the candidates, some more than k. Where rounding could have kept another out, and only
-    there, all objects are asked that might be as good as the last.
-
-    Parameters
-    ----------
-    asking, objects, k
-        As for :func:`best`.
-    worth : callable
-        ``worth(queries, numbers)`` returns what objects are worth to a slice of the queries, pair by pair: an
-        array of the shape of numbers, a row for each of the queries.
-
-    Returns
-    -------
-    numbers : array of shape (m, k)
-        Row numbers of the objects.
-    worth : array of shape (m, k)
-        What they are worth.
+    Inner products find more candidates than k. Where rounding could have excluded another item, and only there,
+    all items are compared that might be as good as the last.
     """
-    n = objects.shape[0]
+    left, right = metric.ranking(queries, items)
+    n = right.shape[0]
     wide = min(n, k + SPARE)
-    numbers, products = best(asking, objects, wide)
-    numbers.sort(axis=1)
-    values = worth(slice(None), numbers)
-    order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    numbers, values = (np.take_along_axis(table, order, axis=1) for table in (numbers, values))
+    products, indices = largest_products(left, right, wide)
+    values, indices = sort_by_value(metric, queries, items, indices)
+    values, indices = values[:, :k].copy(), indices[:, :k].copy()
     if wide < n:
-        reach = np.sqrt(row_products(asking, asking) * row_products(objects, objects).max())
-        doubt = 8.0 * (objects.shape[1] + 2) * np.finfo(np.float64).eps * reach
+        reach = np.sqrt(row_products(left, left) * row_products(right, right).max())
+        doubt = 8.0 * (right.shape[1] + 2) * np.finfo(np.float64).eps * reach
         for row in np.flatnonzero(products[:, -1] >= products[:, k - 1] - doubt):
-            able = np.flatnonzero(objects @ asking[row] >= products[row, k - 1] - doubt[row])
-            worths = worth(slice(row, row + 1), able[None])[0]
-            order = np.argsort(-worths, kind="stable")[:k]
-            numbers[row], values[row] = able[order], worths[order]
-    return numbers, values
+            able = np.flatnonzero(right @ left[row] >= products[row, k - 1] - doubt[row])
+            better, which = sort_by_value(metric, queries[row : row + 1], items, able[None])
+            values[row], indices[row] = better[0, :k], which[0, :k]
+    return values, indices
 
 
-def _first(scores: np.ndarray, k: int) -> np.ndarray:
+def sort_by_value(
+    metric: Metric, queries: np.ndarray, items: Any, indices: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the value of each query and each of its items (a row of ``indices``), the most similar first."""
+    indices = np.sort(indices, axis=1)
+    flat_values = np.empty(indices.size)
+    flat, rows = indices.ravel(), np.repeat(np.arange(indices.shape[0]), indices.shape[1])
+    for block in blocks(indices.size, max(1, ENTRIES // max(1, items.shape[1]))):
+        flat_values[block] = metric.rows(queries[rows[block]], items[flat[block]])
+    values = flat_values.reshape(indices.shape)
+    order = np.argsort(-metric.sign * values, axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+def _top(scores: np.ndarray, k: int) -> np.ndarray:
     """Return the places of the k largest scores of each row, the largest first; of equal ones the leftmost."""
     if scores.shape[1] == k:
         return np.argsort(-scores, axis=1, kind="stable")
@@ -126,35 +102,35 @@ def _first(scores: np.ndarray, k: int) -> np.ndarray:
     return np.take_along_axis(places, order, axis=1)
 
 
-def without_self(numbers: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Drop from each row the number of the row itself, or where it is not among them the last."""
-    own = numbers == np.arange(len(numbers))[:, None]
+def without_self(values: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Drop from each row the number of the row itself, or the last entry where that is not among them."""
+    own = indices == np.arange(len(indices))[:, None]
     own[~own.any(axis=1), -1] = True
-    shape = len(numbers), numbers.shape[1] - 1
-    return numbers[~own].reshape(shape), values[~own].reshape(shape)
+    shape = len(indices), indices.shape[1] - 1
+    return values[~own].reshape(shape), indices[~own].reshape(shape)
 
 
 class SearchIndex:
-    """Objects made ready for an approximate search; ``index`` of a similarity makes one.
+    """An index of objects for approximate search; made by the method ``index`` of a similarity.
 
     Parameters
     ----------
     vectors : array of shape (n, e)
-        The objects, as the model's queries are compared with them.
-    metric : {"ip", "l2sq"}
-        How: by inner product, as a bilinear similarity ranks, or by Euclidean distance.
+        The item vectors.
+    metric : Metric
+        How queries are compared with them.
     basis : array
-        The matrix of the model, which the index is of no use to any other than.
+        The matrix of the model; the index is of use to this model only.
 
     Attributes
     ----------
     recall_ : float
-        Share of the ten nearest that the index finds, measured with up to 200 of its objects as queries.
+        Share of the ten nearest objects that the index finds, measured with up to 200 of its objects as queries.
     """
 
     recall_: float
 
-    def __init__(self, vectors: Any, metric: str, basis: np.ndarray) -> None:
+    def __init__(self, vectors: Any, metric: Metric, basis: np.ndarray) -> None:
         if issparse(vectors):
             raise ValueError("an approximate search needs dense features; neighbors(queries, X) takes sparse ones")
         try:
@@ -162,24 +138,48 @@ class SearchIndex:
         except ImportError:
             raise ImportError('an approximate search needs usearch: pip install "nearer[search]"') from None
         self.vectors, self.metric, self.basis = np.array(vectors), metric, basis
-        # Single precision is for small numbers, and distances do not mind where the middle is.
-        self._middle = vectors.mean(axis=0) if metric == "l2sq" else 0.0
-        self._index = Index(ndim=vectors.shape[1], metric=metric, dtype="f32", **GRAPH)  # type: ignore[arg-type]
-        self._index.add(np.arange(len(vectors)), (self.vectors - self._middle).astype(np.float32))
+        # Single precision is for small numbers, and distances do not change with the origin.
+        self._origin = vectors.mean(axis=0) if metric.index_name == "l2sq" else 0.0
+        self._index = Index(ndim=vectors.shape[1], metric=metric.index_name, dtype="f32", **GRAPH)  # type: ignore[arg-type]
+        self._index.add(np.arange(len(vectors)), (self.vectors - self._origin).astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.vectors)
 
     def __repr__(self) -> str:
-        return f"SearchIndex({len(self)} objects, recall at {min(AT, len(self))}: {self.recall_:.3f})"
+        return f"SearchIndex({len(self)} objects, recall at {min(N_NEAREST, len(self))}: {self.recall_:.3f})"
 
-    def nearest(self, asking: np.ndarray, k: int) -> np.ndarray:
-        """Return about the k objects that are nearest to each vector that asks; -1 where it found fewer."""
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return values and row numbers of about the k most similar objects of each query vector.
+
+        Parameters
+        ----------
+        queries : array of shape (m, e)
+            Query vectors.
+        k : int
+            Number of neighbours. Where the index finds fewer, the search is exact.
+
+        Returns
+        -------
+        values : array of shape (m, k)
+            As :func:`search` returns them.
+        indices : array of shape (m, k)
+            Row numbers.
+        """
         check_k(k, len(self))
-        found = self._index.search((asking - self._middle).astype(np.float32), k)
-        keys = np.asarray(found.keys, dtype=np.intp).reshape(
-            len(asking), -1
-        )  # of a single one they are flat, and all
-        counts = np.asarray(getattr(found, "counts", keys.shape[1])).reshape(-1, 1)
-        keys = np.pad(keys, ((0, 0), (0, k - keys.shape[1])))
-        return np.where(np.arange(k) < counts, keys, -1)
+        matches = self._index.search((queries - self._origin).astype(np.float32), k)
+        keys = np.asarray(matches.keys, dtype=np.intp).reshape(len(queries), -1)  # of a single query they are flat
+        counts = np.asarray(getattr(matches, "counts", keys.shape[1])).reshape(-1, 1)
+        indices = np.where(np.arange(k) < counts, np.pad(keys, ((0, 0), (0, k - keys.shape[1]))), -1)
+        short = (indices < 0).any(axis=1)
+        if short.any():
+            indices[short] = search(self.metric, queries[short], self.vectors, k)[1]
+        return sort_by_value(self.metric, queries, self.vectors, indices)
+
+    def measure_recall(self, queries: np.ndarray) -> None:
+        """Set ``recall_`` by comparing the search with an exact one."""
+        k = min(N_NEAREST, len(self))
+        exact = self.metric.sign * search(self.metric, queries, self.vectors, k)[0]
+        approximate = self.metric.sign * self.search(queries, k)[0]
+        worst = exact[:, -1:]  # any object as good as the last is one of the nearest
+        self.recall_ = float(np.mean(approximate >= worst - 1e-9 * np.abs(worst)))

@@ -1,12 +1,12 @@
-"""Triplets of rows of a feature table: what the learners of a bilinear similarity know of their data.
+"""Triplets of rows of a feature table: the data of a bilinear similarity.
 
 Triplet i is (x, x⁺, x⁻), three rows of X, and stands for the rank-one matrix Xᵢ = x (x⁺ - x⁻)ᵀ; its score under a
-matrix M is ⟨M, Xᵢ⟩. Neither is ever made one by one: all scores together are those of the products X M, and a sum
-of coefficients times Xᵢ is Xᵀ T X with T sparse, one entry for each pair of objects. Dense and sparse features
-have the same few operations, so a solver does not see the difference.
+matrix M is ⟨M, Xᵢ⟩. Neither is computed one by one: all scores come from the product X M, and a sum of
+coefficients times Xᵢ is Xᵀ T X with T sparse, one entry per pair of objects. Dense and sparse features have the
+same few operations, so a solver does not see the difference.
 """
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,21 +20,9 @@ ENTRIES = 1 << 22  # numbers that a temporary table may hold
 
 
 class Triplets:
-    """Triplets of rows of a table; see the module.
+    """Triplets of rows of a table X, dense or CSR: anchor, the more similar one, the less similar one.
 
-    Parameters
-    ----------
-    X : array or csr_array of float64
-        One row an object.
-    rows : array of int32, shape (n, 3)
-        Anchor, the more similar one, the less similar one.
-    weights : array of shape (n,), optional
-        How much each counts.
-
-    Attributes
-    ----------
-    weights, shares : arrays of shape (n,)
-        The weights, 1 each where none were given; and scaled to add up to one.
+    ``weights`` are 1 by default, and ``shares`` are the weights scaled to a sum of one.
     """
 
     def __init__(self, X: Any, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
@@ -48,19 +36,19 @@ class Triplets:
 
     @property
     def n_features(self) -> int:
-        """How many columns the table has."""
+        """Number of columns of the table."""
         return int(self.X.shape[1])
 
     @property
     def sparse(self) -> bool:
-        """Whether the table holds only the entries that are there."""
+        """Whether the table is sparse."""
         return issparse(self.X)
 
     def blocks(self) -> list[slice]:
         """Return slices of the triplets whose rows make tables of bounded size."""
         return list(blocks(len(self), max(1, ENTRIES // max(1, self.n_features))))
 
-    def gathered(self, which: Any) -> tuple[Any, Any]:
+    def gather(self, which: Any) -> tuple[Any, Any]:
         """Return x and x⁺ - x⁻ of some triplets, as two tables."""
         rows = self.rows[which]
         return self.X[rows[:, 0]], self.X[rows[:, 1]] - self.X[rows[:, 2]]
@@ -76,23 +64,23 @@ class Triplets:
         return 0.5 * (self.squares + self._each(lambda x, z: row_products(x, z) ** 2))
 
     def _each(self, what: Any) -> np.ndarray:
-        parts = [what(*self.gathered(block)) for block in self.blocks()]
+        parts = [what(*self.gather(block)) for block in self.blocks()]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def scores(self, matrix: np.ndarray) -> np.ndarray:
         """Return the score xᵀM(x⁺ - x⁻) of every triplet."""
         scores = np.empty(len(self))
         if self.sparse:
-            compiled("scores_sparse")(self.table, self.rows, matrix, self.room, scores)
-            return scores
-        compiled("scores_dense")(self.X @ matrix, self.X, self.rows, scores)
+            bind(loops.scores_sparse)(self.table, self.rows, matrix, self.workspace, scores)
+        else:
+            bind(loops.scores_dense)(self.X @ matrix, self.X, self.rows, scores)
         return scores
 
     def matrix(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the sum of the coefficients times Xᵢ."""
         if self.sparse:
             total = np.zeros((self.n_features, self.n_features))
-            compiled("matrix_sparse")(self.table, self.rows, coefficients, total, self.room)
+            bind(loops.matrix_sparse)(self.table, self.rows, coefficients, total, self.workspace)
             return total
         order, columns, starts = self._by_anchor
         entries = np.repeat(coefficients[order], 2)
@@ -113,8 +101,8 @@ class Triplets:
         return self.X.data, self.X.indices.astype(np.int32), self.X.indptr.astype(np.int64)
 
     @cached_property
-    def room(self) -> tuple[np.ndarray, np.ndarray]:
-        """Room for the entries of two sparse rows: columns and values."""
+    def workspace(self) -> tuple[np.ndarray, np.ndarray]:
+        """Arrays for the entries of two sparse rows: columns and values."""
         longest = int(np.diff(self.X.indptr).max(initial=0))
         return np.empty(2 * longest, dtype=np.int32), np.empty(2 * longest)
 
@@ -131,9 +119,3 @@ def row_products(left: Any, right: Any) -> np.ndarray:
         thin, other = (left, right) if issparse(left) else (right, left)
         return np.asarray(thin.multiply(other).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", left, right)
-
-
-@cache
-def compiled(name: str) -> Any:
-    """Return a loop of this room, compiled."""
-    return bind(getattr(loops, name))

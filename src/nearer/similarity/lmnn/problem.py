@@ -7,8 +7,7 @@ over pairs, so the gradient is taken at the mapped points, where a pair costs tw
 by one product with X. Only hinges that are not zero cost anything beyond a distance.
 """
 
-from functools import cache
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from nearer.similarity.lmnn.impostors import MEMORY, Impostors
 
 
 class LargeMargin:
-    """Rows, classes and targets as a function of the map L.
+    """The objective of rows, classes and targets as a function of the map L.
 
     Parameters
     ----------
@@ -28,42 +27,54 @@ class LargeMargin:
         Class numbers in ascending order.
     targets : array of shape (n, k)
         Row numbers of targets, -1 for none.
-    share : float
+    push_share : float
         μ, the share of the push.
     memory : int, default=MEMORY
         Bytes of candidate pairs to keep.
 
     Attributes
     ----------
-    active : int
-        Hinges that were not zero at the last map asked for.
+    n_active : int
+        Hinges that were not zero at the last map.
     """
 
     def __init__(
-        self, X: np.ndarray, labels: np.ndarray, targets: np.ndarray, share: float, memory: int = MEMORY
+        self, X: np.ndarray, labels: np.ndarray, targets: np.ndarray, push_share: float, memory: int = MEMORY
     ) -> None:
-        self.X, self.targets, self.share = np.ascontiguousarray(X), targets, share
+        self.X, self.labels, self.targets = np.ascontiguousarray(X), labels, targets
+        self.push_share = push_share
         lows, highs = np.searchsorted(labels, labels, "left"), np.searchsorted(labels, labels, "right")
         self.impostors = Impostors(self.X, lows, highs, memory)
-        self.active = 0
+        self.n_active = 0
+        self._reaches, self._push, self._pull = bind(loops.reaches), bind(loops.push), bind(loops.pull)
+
+    @cached_property
+    def target_covariance(self) -> np.ndarray:
+        """The mean of (x - x')(x - x')ᵀ over rows and their targets."""
+        return target_covariance(self.X, self.targets)
 
     def value_and_gradient(self, L: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient at a map of shape (m, d)."""
-        reaches, push, pull = _loops()
         points = np.ascontiguousarray(self.X @ L.T)
         reach, counts = np.empty(self.targets.shape), np.zeros(self.targets.shape)
         slopes = np.zeros_like(points)
-        pulled = reaches(points, self.targets, reach)
+        pulled = self._reaches(points, self.targets, reach)
         furthest = reach.max(axis=1)
         pushed = 0.0
-        for found in self.impostors.within(L, points, furthest):
-            pushed += push(points, reach, furthest, found.first, found.starts, found.others, slopes, counts)
-        slopes *= self.share
-        pull(points, self.targets, (1.0 - self.share) + self.share * counts, slopes)
-        self.active = int(counts.sum())
-        return (1.0 - self.share) * pulled + self.share * pushed, 2.0 * slopes.T @ self.X
+        for near in self.impostors.within(L, points, furthest):
+            pushed += self._push(points, reach, furthest, near.first, near.starts, near.others, slopes, counts)
+        slopes *= self.push_share
+        self._pull(points, self.targets, (1.0 - self.push_share) + self.push_share * counts, slopes)
+        self.n_active = int(counts.sum())
+        return (1.0 - self.push_share) * pulled + self.push_share * pushed, 2.0 * slopes.T @ self.X
 
 
-@cache
-def _loops() -> tuple[Any, Any, Any]:
-    return bind(loops.reaches), bind(loops.push), bind(loops.pull)
+def target_covariance(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the mean of (x - x')(x - x')ᵀ over rows and their targets; where all are equal, over all pairs."""
+    total, count = np.zeros((X.shape[1], X.shape[1])), 0
+    for column in targets.T:
+        rows = np.flatnonzero(column >= 0)
+        differences = X[rows] - X[column[rows]]
+        total += differences.T @ differences
+        count += len(rows)
+    return total / count if total.any() else 2.0 * X.T @ X / len(X)

@@ -7,21 +7,9 @@ from sklearn.neighbors import NearestNeighbors
 
 
 def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Return the nearest rows of the same class, the nearest first.
+    """Return the row numbers of the k nearest rows of the same class, the nearest first; -1 where there are fewer.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows, sorted by class.
-    labels : array of shape (n,)
-        Class numbers from 0 on, none left out, in ascending order.
-    k : int
-        How many each row should have. A class too small for that uses all it has.
-
-    Returns
-    -------
-    array of shape (n, k)
-        Row numbers; -1 where the class has no more.
+    Rows are sorted by class, and the class numbers are 0, 1, … without gaps.
 
     Examples
     --------
@@ -33,20 +21,14 @@ def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
         few = min(k, int(size) - 1)
         if few > 0:
-            members = X[first : first + size]
-            targets[first : first + size, :few] = first + nearest_others(members, few)
+            nearest = NearestNeighbors(n_neighbors=few).fit(X[first : first + size])
+            targets[first : first + size, :few] = first + nearest.kneighbors(return_distance=False)
     alone = int((sizes == 1).sum())
     if alone == len(sizes):
-        raise ValueError(f"each of the {alone} classes has one member; LMNN draws members of a class together")
+        raise ValueError(f"each of the {alone} classes has one member; LMNN pulls members of a class together")
     if alone:
         warnings.warn(
-            f"{alone} of {len(sizes)} classes have one member, which has no neighbour to be drawn to; it still "
-            "pushes the others away",
+            f"{alone} of {len(sizes)} classes have one member, which has no target but still pushes others away",
             stacklevel=4,
         )
     return targets
-
-
-def nearest_others(members: np.ndarray, k: int) -> np.ndarray:
-    """Return for each member the numbers of the k nearest others."""
-    return NearestNeighbors(n_neighbors=k).fit(members).kneighbors(return_distance=False)

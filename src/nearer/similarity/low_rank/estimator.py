@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
@@ -21,7 +20,7 @@ from nearer.parameters import check, is_count, is_number, unchanged_on_failure
 from nearer.progress import progress
 from nearer.similarity.inputs import (
     default_n_triplets,
-    one_of,
+    needs_labels,
     validate_labelled,
     validate_triplets,
 )
@@ -34,24 +33,6 @@ from nearer.similarity.low_rank.solvers import GENERAL_ONLY, SOLVERS, Learner
 
 STEPS_AN_OBJECT, PASSES = 20, 3
 FEWEST_STEPS, MOST_STEPS = 20_000, 1_000_000
-
-
-def _is_projection(model: Any) -> bool:
-    if not model._psd:
-        raise AttributeError("a model with psd=False has two projections: see projections")
-    return True
-
-
-def _is_similarity(model: Any) -> bool:
-    if getattr(model, "kind_", "similarity" if model.loss is None else "distance") == "distance":
-        raise AttributeError("a model with a loss of distances is a distance, with distance")
-    return True
-
-
-def _is_distance(model: Any) -> bool:
-    if getattr(model, "kind_", "similarity" if model.loss is None else "distance") == "similarity":
-        raise AttributeError("a model without a loss of distances is a similarity, with similarity")
-    return True
 
 
 class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
@@ -143,8 +124,8 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
     >>> model = LowRankSimilarity(rank=10, random_state=0).fit(X[:1000], y[:1000])
     >>> model.transform(X[1000:]).shape
     (797, 10)
-    >>> numbers, similarities = model.neighbors(X[1000:], X[:1000], k=1)
-    >>> bool((y[numbers[:, 0]] == y[1000:]).mean() > 0.9)
+    >>> similarities, indices = model.neighbors(X[1000:], X[:1000], k=1)
+    >>> bool((y[indices[:, 0]] == y[1000:]).mean() > 0.9)
     True
     """
 
@@ -254,7 +235,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
                 draws: Any = FromLabels(
                     labels, np.arange(len(labels)), self.drawing, self.sampling == "hard", random
                 )
-                n_steps = self.n_steps or default_n_triplets(len(labels), fewest=1)
+                n_steps = self.n_steps or default_n_triplets(len(labels), at_least=1)
             elif given is not None:
                 draws, n_steps = FromComparisons(given, None), len(given)
             if first:
@@ -275,7 +256,7 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
     ) -> tuple[Any, np.ndarray | None, Comparisons | None]:
         """Return the table, and class numbers or comparisons."""
         labels, given = None, None
-        if one_of(self, y=y, comparisons=comparisons) == "y":
+        if needs_labels(self, y, comparisons=comparisons):
             table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
             labels = np.unique(labels, return_inverse=True)[1]
         else:
@@ -365,15 +346,6 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
                     f"got solver={self.solver!r} and psd={self.psd!r}"
                 )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if not self._psd:
-            tags.transformer_tags = None
-        return tags
-
-
-# Here and not by decorators: scikit-learn wraps the methods of a transformer when the class is made.
-for _name in ("transform", "fit_transform", "set_output", "get_feature_names_out"):
-    setattr(LowRankSimilarity, _name, available_if(_is_projection)(getattr(LowRankSimilarity, _name)))
-for _name, _there in (("similarity", _is_similarity), ("distance", _is_distance)):
-    setattr(LowRankSimilarity, _name, available_if(_there)(getattr(LowRankSimilarity, _name)))
+    @property
+    def _is_projection(self) -> bool:  # type: ignore[override]
+        return self._psd

@@ -39,7 +39,7 @@ class FromLabels:
         with warnings.catch_warnings():
             if self._said:  # that a class is lonely is said once
                 warnings.simplefilter("ignore")
-            rows = comparisons_from_labels(self.labels, n, self.random, drawing=self.drawing).rows
+            rows = comparisons_from_labels(self.labels, n, self.random, sampling=self.drawing).rows
         self._said = True
         if self.hard:
             others = [rows]

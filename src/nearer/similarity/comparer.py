@@ -1,0 +1,293 @@
+"""What every learned similarity or distance of features does: compare objects, judge triplets, find neighbours.
+
+A model that ranks objects has a query map and an item map, from features to vectors, and a metric that compares
+the one with the other. A bilinear similarity xᵀMx' maps queries to Mᵀx, leaves items as they are and takes inner
+products; a Mahalanobis distance ‖L(x - x')‖ maps both to Lx and takes Euclidean distances.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+
+from nearer.comparisons.coerce import as_comparisons
+from nearer.comparisons.random_state import as_generator
+from nearer.comparisons.rows import blocks
+from nearer.features.validation import validate_features
+from nearer.metrics import retrieval_map_scorer
+from nearer.similarity.inputs import match_triplets
+from nearer.similarity.metric import METRICS, Metric
+from nearer.similarity.projection import Projection, is_distance, is_projection, is_similarity
+from nearer.similarity.search import N_SAMPLED, SearchIndex, check_k, search, without_self
+from nearer.similarity.triplets import ENTRIES
+
+
+class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """The methods of a model with a query map, an item map and a metric.
+
+    By default both maps are the projection ``components_``, of shape (m, d), and the metric is Euclidean. A model
+    overrides what is otherwise: ``_metric``, ``_query_map``, ``_item_map``, ``_basis``, and ``_is_projection``
+    where it is none.
+    """
+
+    _takes_sparse = False
+    _metric = "euclidean"  # or "inner product"
+    _is_projection = True
+    n_features_in_: int
+
+    # scikit-learn would wrap methods of this class and lose their conditions, hence auto_wrap_output_keys=None.
+    transform = available_if(is_projection)(Projection.transform)
+    fit_transform = available_if(is_projection)(TransformerMixin.fit_transform)
+    get_feature_names_out = available_if(is_projection)(ClassNamePrefixFeaturesOutMixin.get_feature_names_out)
+
+    @property
+    def _basis(self) -> np.ndarray:
+        """The matrix that the maps are made from; NotFittedError before there is one."""
+        return self._projection
+
+    def _query_map(self, table: Any) -> np.ndarray:
+        """Return the query vector of each row of a table."""
+        return np.asarray(table @ self.components_.T)
+
+    def _item_map(self, table: Any) -> Any:
+        """Return the item vector of each row of a table."""
+        return self._query_map(table)
+
+    @property
+    def _compare(self) -> Metric:
+        return METRICS[self._metric]
+
+    def _loaded(self) -> None:
+        """Refuse what does not fit together."""
+        d = getattr(self, "n_features_in_", None)
+        if self._basis.ndim != 2 or self._basis.shape[1] != d:
+            raise ValueError(f"the components of {d} features have shape {self._basis.shape}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.target_tags.required = True  # or comparisons
+        if not self._is_projection:
+            tags.transformer_tags = None
+        return tags
+
+    def _table(self, X: Any) -> Any:
+        _ = self._basis
+        return validate_features(self, X, sparse=self._takes_sparse)
+
+    def _all_values(self, A: Any, B: Any) -> np.ndarray:
+        return self._compare.table(self._query_map(self._table(A)), self._item_map(self._table(B)))
+
+    @available_if(is_similarity)
+    def similarity(self, A: Any, B: Any) -> np.ndarray:
+        """Return the similarity of every row of A and every row of B.
+
+        Parameters
+        ----------
+        A, B : tables of shape (n, d) and (m, d)
+            Features; where the similarity is not symmetric, A are the queries.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        return self._all_values(A, B)
+
+    @available_if(is_distance)
+    def distance(self, A: Any, B: Any) -> np.ndarray:
+        """Return the learned distance of every row of A and every row of B.
+
+        Parameters
+        ----------
+        A, B : tables of shape (n, d) and (m, d)
+            Features.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        return self._all_values(A, B)
+
+    def pair_score(self, pairs: Any) -> np.ndarray:
+        """Return how similar the two objects of each pair are: their similarity, or minus their distance.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
+            Features of the pairs; sparse features as a tuple of two tables.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self._compare.sign * self._pair_values(pairs)
+
+    @available_if(is_distance)
+    def pair_distance(self, pairs: Any) -> np.ndarray:
+        """Return the learned distance of the two objects of each pair.
+
+        Parameters
+        ----------
+        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
+            Features of the pairs; sparse features as a tuple of two tables.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self._pair_values(pairs)
+
+    def _pair_values(self, pairs: Any) -> np.ndarray:
+        if not (isinstance(pairs, tuple) and len(pairs) == 2):
+            pairs = np.asarray(pairs)
+            if pairs.ndim != 3 or pairs.shape[1] != 2:
+                raise ValueError(
+                    f"pairs must have shape (n, 2, features), or be a tuple of two tables; got shape {pairs.shape}"
+                )
+            pairs = pairs[:, 0], pairs[:, 1]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # pairs cannot have any
+            first, second = (self._table(part) for part in pairs)
+        if first.shape[0] != second.shape[0]:
+            raise ValueError(
+                f"pairs must be two tables of as many rows; got {first.shape[0]} and {second.shape[0]} rows"
+            )
+        return self._compare.rows(self._query_map(first), self._item_map(second))
+
+    def predict_comparisons(self, X: Any, comparisons: Any) -> np.ndarray:
+        """Return 1 for each row (a, b, c) where a is more similar to b than to c, else -1.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Features of the objects.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame
+            Rows (a, b, c) of row numbers of X.
+
+        Returns
+        -------
+        array of 1 and -1
+        """
+        margins, _ = self._margins(X, comparisons)
+        return np.where(margins > 0.0, 1, -1)
+
+    def score_comparisons(self, X: Any, comparisons: Any) -> float:
+        """Return the share of comparisons, by weight, that the model satisfies; a tie does not count.
+
+        Parameters
+        ----------
+        X, comparisons
+            As for :meth:`predict_comparisons`.
+
+        Returns
+        -------
+        float
+        """
+        margins, triplets = self._margins(X, comparisons)
+        if len(triplets) == 0 or (triplets.weights is not None and not triplets.weights.any()):
+            raise ValueError("there is nothing to score: no comparisons, or all weights are zero")
+        return float(np.average(margins > 0.0, weights=triplets.weights))
+
+    def score(self, X: Any, y: Any = None, *, comparisons: Any = None, sample_weight: Any = None) -> float:
+        """Return how well the model ranks the rows of X: by labels, or by comparisons.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Features.
+        y : array of shape (n,), optional
+            Class labels: the score is the mean average precision of each row as a query against the others.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
+            Rows (a, b, c) of row numbers of X: the score is the share satisfied. Then y is ignored.
+        sample_weight : array, optional
+            Weights of the rows of X as queries, or of the comparisons.
+
+        Returns
+        -------
+        float
+        """
+        if comparisons is not None:
+            return self.score_comparisons(X, as_comparisons(comparisons, sample_weight=sample_weight))
+        if y is None:
+            raise ValueError("there is nothing to score by: score needs labels y, or comparisons")
+        return retrieval_map_scorer(self, X, y, sample_weight)
+
+    def _margins(self, X: Any, comparisons: Any) -> tuple[np.ndarray, Any]:
+        """Return how far the model puts b before c in each row (a, b, c), and the comparisons."""
+        table = self._table(X)
+        triplets = match_triplets(X, comparisons)
+        queries, items = self._query_map(table), self._item_map(table)
+        margins = np.empty(len(triplets))
+        for block in blocks(len(triplets), max(1, ENTRIES // max(1, table.shape[1]))):
+            a, b, c = triplets.rows[block].T
+            margins[block] = self._compare.margins(queries[a], items[b], items[c])
+        return margins, triplets
+
+    def neighbors(self, queries: Any, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the objects that are most similar to each query, the most similar first.
+
+        Parameters
+        ----------
+        queries : table of shape (m, d), or None
+            Features of the queries; None takes every row of X and leaves it out of its own neighbours.
+        X : table of shape (n, d), or SearchIndex
+            Features of the objects to search, or an index of them (:meth:`index`) for an approximate search.
+        k : int, default=5
+            Number of neighbours of each query.
+
+        Returns
+        -------
+        values : array of shape (m, k)
+            Similarities, or distances where the model is a distance.
+        indices : array of shape (m, k)
+            Row numbers of X; of equally similar objects the first.
+
+        Notes
+        -----
+        The search is exact, to the rounding of a single value. It goes block by block: the table of all
+        similarities is never in memory.
+        """
+        if isinstance(X, SearchIndex):
+            if queries is None:
+                raise ValueError("an index is searched with queries: pass their features")
+            if X.metric != self._compare or not np.array_equal(X.basis, self._basis):
+                raise ValueError(
+                    "this index was made by another model, or before this one learned on: make a new index"
+                )
+            return X.search(self._query_map(self._table(queries)), k)
+        table = self._table(X)
+        if queries is None:
+            check_k(k, table.shape[0] - 1)
+            return without_self(*search(self._compare, self._query_map(table), self._item_map(table), k + 1))
+        check_k(k, table.shape[0])
+        return search(self._compare, self._query_map(self._table(queries)), self._item_map(table), k)
+
+    def index(self, X: Any, *, random_state: Any = 0) -> SearchIndex:
+        """Return an index of objects for an approximate search among very many.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Features of the objects, dense.
+        random_state : int, Generator, RandomState or None, default=0
+            Draws the objects that ``recall_`` is measured with.
+
+        Returns
+        -------
+        SearchIndex
+            For :meth:`neighbors`, in place of X. Its ``recall_`` is the share of the true ten nearest objects
+            that it finds. Needs the package usearch (``pip install "nearer[search]"``).
+        """
+        table = self._table(X)
+        index = SearchIndex(self._item_map(table), self._compare, self._basis)
+        sample = as_generator(random_state).permutation(len(index))[:N_SAMPLED]
+        index.measure_recall(self._query_map(table[sample]))
+        return index
+
+
+def fix_signs(components: np.ndarray) -> np.ndarray:
+    """Return a projection with the largest entry of each row positive, so that it is the same everywhere."""
+    largest = components[np.arange(len(components)), np.argmax(np.abs(components), axis=1)]
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

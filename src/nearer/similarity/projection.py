@@ -1,0 +1,94 @@
+"""A projection of features, and the distance that it makes: transform, and metric-learn's names.
+
+Which methods a model has depends on what it is, so the conditions are here too.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+
+def is_projection(model: Any) -> bool:
+    """Whether the model is a projection of features; AttributeError otherwise."""
+    if not model._is_projection:
+        raise AttributeError("a model with psd=False has two maps, of queries and of items: it is no projection")
+    return True
+
+
+def is_similarity(model: Any) -> bool:
+    """Whether the model is a similarity; AttributeError otherwise."""
+    if model._metric != "inner product":
+        raise AttributeError("this model is a distance: see distance and pair_distance")
+    return True
+
+
+def is_distance(model: Any) -> bool:
+    """Whether the model is a distance; AttributeError otherwise."""
+    if model._metric != "euclidean":
+        raise AttributeError("this model is a similarity: see similarity and pair_score")
+    return True
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """A model with a projection of features; scikit-learn wraps ``transform`` here, for ``set_output``."""
+
+    components_: np.ndarray
+
+    @property
+    def _projection(self) -> np.ndarray:
+        """The matrix of the projection; NotFittedError where there is none."""
+        check_is_fitted(self, "components_")
+        return self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._projection)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return points whose inner products, or whose Euclidean distances, are the learned ones.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        array of shape (n, n_components)
+        """
+        return np.asarray(self._table(X) @ self._projection.T)
+
+    @available_if(is_distance)
+    def get_metric(self) -> Callable[..., float]:
+        """Return the distance as a function of two vectors, as scikit-learn's ``metric=`` takes it.
+
+        Returns
+        -------
+        callable
+            ``metric(u, v, squared=False)``.
+        """
+        components = self._projection.copy()
+
+        def metric(u: Any, v: Any, squared: bool = False) -> float:
+            moved = components @ (np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64))
+            square = float(moved @ moved)
+            return square if squared else float(np.sqrt(square))
+
+        return metric
+
+    @available_if(is_distance)
+    def get_mahalanobis_matrix(self) -> np.ndarray:
+        """Return the matrix M = LᵀL of the distance √((x - x')ᵀM(x - x'))."""
+        return self._projection.T @ self._projection
+
+    @property
+    def mahalanobis_matrix_(self) -> np.ndarray:
+        """The matrix M = LᵀL of the distance √((x - x')ᵀM(x - x'))."""
+        return self.get_mahalanobis_matrix()
+
+    def _table(self, X: Any) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,114 @@
+"""How strong the regularisation should be: ``regularization="auto"`` of a bilinear similarity.
+
+With labels, a fifth of the objects of each class is held out and judged by mean average precision: each as a query
+against the others. With comparisons, some answers are held out and judged by the share satisfied. Candidates go
+from large to small, each started from the dual variables of the last.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from nearer.comparisons import Comparisons
+from nearer.metrics import mean_average_precision
+from nearer.monitor import Monitor
+from nearer.selection import Selection, answer_folds, best, class_folds, no_better_twice, search, subsample
+from nearer.similarity.problem import Problem
+from nearer.similarity.triplets import Triplets
+
+# In units of the mean squared norm of a triplet's matrix, so that the units of the features do not matter.
+CANDIDATES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
+DEFAULT = 1e-4  # where nothing can be judged
+MIN_JUDGED, WORK = 10_000, 2e10  # wide tables are judged by as many triplets as this many entries of M allow
+TRIAL_EPOCHS, TRIAL_TOL = 30, 1e-2  # a candidate is judged by ranks, which settle long before the objective
+
+
+class Fold(NamedTuple):
+    """Triplets to learn from, their row numbers among all, and a score of a matrix on what was held out."""
+
+    triplets: Triplets
+    which: np.ndarray
+    score: Callable[[np.ndarray], float]
+
+
+class Trained(NamedTuple):
+    """Dual variables of a fold, and the loss of their matrix, which may be large and is not kept."""
+
+    alpha: np.ndarray
+    loss: float
+
+
+def select_regularization(
+    problem: Problem, comparisons: Comparisons, labels: np.ndarray | None, solver: Any, monitor: Monitor
+) -> tuple[float, np.ndarray | None, Selection]:
+    """Return the λ that predicts what was held out best, dual variables to start from, and what was tried.
+
+    ``problem`` is of all triplets, and ``comparisons`` has these as answers; ``labels`` is None where they were
+    not drawn from labels. The solver solves the problems of the folds from dual variables.
+    """
+    table, random = problem.triplets.X, problem.random
+    numbered = Comparisons(comparisons, extra={"row": np.arange(len(comparisons))})
+    part = subsample(numbered, _max_judged(table), random)
+    whole = Triplets(table, part.rows, part.weights)
+    unit = float(whole.shares @ whole.squares)
+    nothing = Selection("regularization", [], None)
+    if unit == 0:
+        return 1.0, None, nothing  # every triplet compares an object with two of equal features
+    folds = _folds_of_answers(table, part, random) if labels is None else _folds(table, labels, part, random)
+    if not folds:
+        return DEFAULT * unit, None, nothing
+
+    def fit(fold: Fold, ridge: float, start: Trained | None, monitor: Monitor) -> Trained:
+        trial = Problem(fold.triplets, ridge, problem.psd, random)
+        child = monitor.child(TRIAL_EPOCHS, TRIAL_TOL)
+        solution = solver.solve(trial, None if start is None else start.alpha, child).solution
+        return Trained(solution.alpha, 1.0 - fold.score(solution.matrix))
+
+    def judge(fold: Fold, trained: Trained) -> np.ndarray:
+        return np.array([trained.loss])
+
+    paths = [[candidate * unit for candidate in CANDIDATES]]
+    selection = search("regularization", paths, folds, fit, judge, monitor, rule=best, give_up=no_better_twice)
+    assert selection.chosen is not None  # there are folds
+    alpha = np.zeros(len(problem.triplets))
+    alpha[folds[0].which] = selection.chosen.solutions[0].alpha
+    return selection.chosen.value, alpha, selection
+
+
+def _max_judged(table: Any) -> int:
+    """Return how many triplets to judge by: a step touches every entry of M that its rows reach."""
+    n, d = table.shape
+    touched = 2.0 * (table.nnz / n) ** 2 if issparse(table) else float(d) ** 2
+    return max(MIN_JUDGED, int(WORK / max(1.0, touched)))
+
+
+def _folds(table: Any, labels: np.ndarray, part: Comparisons, random: np.random.Generator) -> list[Fold]:
+    """Return triplets among some objects, and the mean average precision among the others."""
+    folds = []
+    for inside, held_out in class_folds(labels, random):
+        chosen = inside[part.rows].all(axis=1)
+        classes = labels[held_out]
+        if not chosen.any() or len(np.unique(classes)) in (0, 1, len(classes)):
+            continue  # nothing to learn from, or no query with objects both of its class and of others
+        objects = table[held_out]
+
+        def score(matrix: np.ndarray, objects: Any = objects, classes: np.ndarray = classes) -> float:
+            return mean_average_precision(np.asarray(objects @ (objects @ matrix).T).T, classes)
+
+        folds.append(Fold(Triplets(table, part.rows[chosen]), part.extra["row"][chosen], score))
+    return folds
+
+
+def _folds_of_answers(table: Any, part: Comparisons, random: np.random.Generator) -> list[Fold]:
+    """Return some of the comparisons, and the share satisfied of the others."""
+    folds = []
+    for train, test in answer_folds(part, random):
+        held_out = Triplets(table, test.rows, test.weights)
+
+        def score(matrix: np.ndarray, held_out: Triplets = held_out) -> float:
+            return float(held_out.shares @ (held_out.scores(matrix) > 0.0))
+
+        folds.append(Fold(Triplets(table, train.rows, train.weights), train.extra["row"], score))
+    return folds
