@@ -646,8 +646,8 @@ def test_projections(data, model):
         assert (queries != items).any()
     else:
         np.testing.assert_array_equal(queries, items)
-        np.testing.assert_allclose(model.transform(X), found, atol=1e-12)
-        np.testing.assert_allclose(clone(model).fit_transform(*data), found, atol=1e-12)
+        np.testing.assert_allclose(model.transform(X), items, atol=1e-12)
+        np.testing.assert_allclose(clone(model).fit_transform(*data), items, atol=1e-12)
 
 
 def test_methods_are_there_where_they_mean_something(data, model):

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from nearer.losses import as_loss
 from nearer.lowrank import Rows, factors
-from nearer.similarity.low_rank import solvers
+from nearer.similarity.low_rank import model as solvers
 from nearer.similarity.low_rank.model import SMALLEST_SHARE
 from nearer.similarity.low_rank.solvers import SOLVERS
 from nearer.simulate import comparisons_from_labels
@@ -100,10 +100,10 @@ def test_400_triplets(case, kind, width):
 def test_folds_change_nothing(case, monkeypatch):
     monkeypatch.setattr(solvers, "CONDITION", 1.0005)
     monkeypatch.setattr(factors, "CONDITION", 1.0005)
-    monkeypatch.setattr(factors, "FEWEST_STEPS", 50)
+    monkeypatch.setattr(factors, "MIN_STEPS", 50)
     X, rows, weights = problem()
     learner, losses, wanted, met = both(case, X, csr_array(X), rows, weights)
-    assert learner._model.n_folds > len(rows) // 50 + 5
+    assert learner._model.n_reorthogonalizations > len(rows) // 50 + 5
     close(losses, met)
     same_factors(learner, wanted)
 
@@ -155,10 +155,10 @@ def test_the_turns_of_algorithm_6_are_folded_before_they_lose_their_condition():
     for _ in range(20):
         learner.take(rows, np.full(300, 5.0))
         for factor in learner._tables:
-            whole = factor.whole
-            assert np.linalg.cond(factor.turn) < 30 * RANK * solvers.CONDITION
-            close(factor.turn @ factor.unturn, np.eye(RANK))
-            close(factor.inverse @ (whole.T @ whole), np.eye(RANK), 1e-6)
+            whole = factor.matrix
+            assert np.linalg.cond(factor.R) < 30 * RANK * solvers.CONDITION
+            close(factor.R @ factor.R_inv, np.eye(RANK))
+            close(factor.C @ (whole.T @ whole), np.eye(RANK), 1e-6)
 
 
 def test_few_directions_do_not_ruin_algorithm_6():
@@ -169,8 +169,8 @@ def test_few_directions_do_not_ruin_algorithm_6():
     start = np.linalg.svd(X, full_matrices=False)[2][:5].T
     learner = SOLVERS["loreta-identify"]().start(None, (start, start), Rows.of(X))
     learner.take(rows, np.full(len(rows), 0.3))
-    assert learner._model.n_folds > 1
-    assert max(np.linalg.cond(factor.turn) for factor in learner._tables) < 30 * 5 * solvers.CONDITION
+    assert learner._model.n_reorthogonalizations > 1
+    assert max(np.linalg.cond(factor.R) for factor in learner._tables) < 30 * 5 * solvers.CONDITION
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -190,7 +190,7 @@ def test_columns_that_no_row_has_cost_nothing_and_change_nothing(case):
     for few, many in zip(narrow.factors, broad.factors, strict=True):
         np.testing.assert_array_equal(many[::10], few)
         assert np.count_nonzero(many) == np.count_nonzero(few)
-    assert broad._room[0].values.size == narrow._room[0].values.size < D * (2 if loss is None else 4)
+    assert broad._work.values.size == narrow._work.values.size < D * (2 if loss is None else 4)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -206,7 +206,7 @@ def test_a_loop_touches_no_row_of_a_table_but_those_of_its_triplets(case):
         assert (factor.table != old).any()
     if solver.startswith("loreta"):  # what moves all rows is in the turn
         assert all(
-            (factor.whole[5:9] != old[5:9]).any() for factor, old in zip(learner._tables, start, strict=True)
+            (factor.matrix[5:9] != old[5:9]).any() for factor, old in zip(learner._tables, start, strict=True)
         )
 
 

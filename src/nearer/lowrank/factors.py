@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 
 from nearer.jit import bind
-from nearer.lowrank import blocks, loops
+from nearer.lowrank import blocks, columns
 from nearer.lowrank.arrays import BlockWorkspace, Factor, Rows
 
 CONDITION = 1e3  # of R, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
@@ -195,7 +195,7 @@ class FixedRank(_Manifold):
 
     @cached_property
     def _step(self) -> Any:
-        return bind(loops.general_step)
+        return bind(columns.general_step)
 
 
 class FixedRankPSD(_Manifold):
@@ -257,7 +257,7 @@ class FixedRankPSD(_Manifold):
 
     @cached_property
     def _step(self) -> Any:
-        return bind(loops.psd_step)
+        return bind(columns.psd_step)
 
 
 def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:

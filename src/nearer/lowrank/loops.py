@@ -1,8 +1,8 @@
 """One step of a factor of a fixed-rank matrix, in the form that all LORETA steps share.
 
-A factor A = Ã R of n rows is kept as a tall table Ã, a small matrix R with its inverse, and C = (AᵀA)⁻¹. A gradient
-has few columns g₁ … gᵣ; each touches only the rows in which it has entries. Every printed step (Algorithms 3, 4
-and 5 of the paper) has the form
+A factor A = Ã R of n rows is kept as a tall table Ã, a small matrix R with its inverse, and C = (AᵀA)⁻¹. A
+gradient has few columns g₁ … gᵣ; each touches only the rows in which it has entries. Every printed step
+(Algorithms 3, 4 and 5 of the paper) has the form
 
     Z = A (I + U Ω Vᵀ) + G Θ Vᵀ
 
@@ -10,7 +10,8 @@ with U, V of k rows and Ω, Θ of size r. The first term changes R alone, the se
 update of rank 2r. So a step costs what its entries times k and k² cost, whatever n is, and yields the iterates of
 the printed algorithms to rounding.
 
-All small matrices with k columns hold one vector per row: ``U[a]`` is column a of U above.
+All small matrices with k columns hold one vector per row: ``U[a]`` is column a of U above. Here are the steps that
+learners take, along one column or two; :mod:`nearer.lowrank.columns` has those along any number.
 """
 
 from typing import Any
@@ -18,18 +19,7 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import noinline
-from nearer.lowrank.vectors import (
-    add_outer,
-    add_product,
-    dot,
-    multiply,
-    products,
-    project,
-    row,
-    solve,
-    sparse_dot,
-    times,
-)
+from nearer.lowrank.vectors import add_outer, dot, sparse_dot, times
 
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
 
@@ -52,110 +42,13 @@ def exceeds(factor: Any, bound: float, limits: Any) -> bool:
 
 
 @noinline
-def advance(
-    factor: Any, U: Any, V: Any, omega: Any, theta: Any, E: Any, squares: Any, work: Any, change: Any
-) -> float:
-    """Take the step of a factor, except for the rows of its table: those get ``change[a]`` times column a of G.
-
-    Parameters
-    ----------
-    factor : Factor
-        Its R, R_inv and C are changed.
-    U, V : arrays of shape (r, k)
-        As in the module's form.
-    omega, theta : arrays of shape (r, r)
-        As in the module's form.
-    E : array of shape (r, k)
-        Aᵀ times the columns of G.
-    squares : array of shape (r, r)
-        GᵀG.
-    work : Workspace
-        Overwritten.
-    change : array of shape (r, k)
-        Filled in.
-
-    Returns
-    -------
-    float
-        The squared condition of the new R as ‖R‖²‖R⁻¹‖²/k², which is 1 for an identity: infinite if C has to be
-        recomputed, and 0 if R would become singular, and nothing was changed.
-    """
-    crossed, system, T = work.small[0], work.small[1], work.small[2]
-    products(V, U, crossed)
-    multiply(crossed, omega, system)
-    for a in range(U.shape[0]):
-        for b in range(U.shape[0]):
-            T[a, b] = 1.0 * (a == b)
-        system[a, a] += 1.0
-    if not solve(system, T):  # T = (I + VᵀUΩ)⁻¹, by which R⁻¹ and the rows of the table change
-        return 0.0
-    CV = work.wide[0]
-    multiply(V, factor.C, CV)
-    known = update_C(factor.C, U, V, CV, crossed, omega, theta, E, squares, work)
-    bound = update_R(factor.R, factor.R_inv, U, V, T, omega, theta, work, change)
-    return bound if known else np.inf
-
-
-def update_C(
-    C: Any, U: Any, V: Any, CV: Any, crossed: Any, omega: Any, theta: Any, E: Any, squares: Any, work: Any
-) -> bool:
-    """Change C to C - W S (I + B S)⁻¹ Wᵀ with W = [U, CV]; False if the system is singular to rounding."""
-    r, k = U.shape
-    B, S, system = work.middle[0], work.middle[1], work.middle[2]
-    K, VCV, W, SW = work.small[1], work.small[3], work.tall[0], work.tall[1]
-    products(U, E, K)
-    products(V, CV, VCV)
-    for a in range(r):
-        for b in range(r):
-            B[a, b], B[a, r + b], B[r + a, b], B[r + a, r + b] = K[a, b], crossed[b, a], crossed[a, b], VCV[a, b]
-            S[a, b] = 0.0
-            S[a, r + b] = S[r + b, a] = omega[a, b] + theta[a, b]
-    for a in range(r):
-        for b in range(r):
-            total = 0.0
-            for c in range(r):
-                for d in range(r):
-                    total += S[c, r + a] * K[c, d] * S[d, r + b]
-                    total += theta[c, a] * (squares[c, d] - K[c, d]) * theta[d, b]
-            S[r + a, r + b] = total
-        for j in range(k):
-            W[a, j], W[r + a, j] = U[a, j], CV[a, j]
-    multiply(S, B, system)
-    for a in range(2 * r):
-        system[a, a] += 1.0
-    if not solve(system, S):  # B and S are symmetric, so S (I + BS)⁻¹ = (I + SB)⁻¹ S
-        return False
-    multiply(S, W, SW)
-    add_product(SW, W, -1.0, C)
-    return True
-
-
-def update_R(R: Any, R_inv: Any, U: Any, V: Any, T: Any, omega: Any, theta: Any, work: Any, change: Any) -> float:
-    """Change R to R (I + UΩVᵀ) and R⁻¹ with it; see `advance`."""
-    VR, TVR, scaled, UR = work.wide[1], work.wide[2], work.wide[3], work.wide[4]
-    multiply(V, R_inv, VR)
-    multiply(T, VR, TVR)
-    multiply(theta, TVR, change)
-    multiply(omega, TVR, scaled)
-    add_product(U, scaled, -1.0, R_inv)
-    products(U, R, UR)
-    multiply(omega, V, scaled)
-    add_product(UR, scaled, 1.0, R)
-    size, inverse_size = 0.0, 0.0
-    for i in range(R.shape[0]):
-        size += dot(R[i], R[i])
-        inverse_size += dot(R_inv[i], R_inv[i])
-    return size * inverse_size / (R.shape[0] * R.shape[0])
-
-
-@noinline
 def advance_one(
     factor: Any, u: Any, v: Any, s: float, e: Any, square: float, by: Any, across: Any, change: Any
 ) -> float:
-    """Do what `advance` does for Algorithm 4, a gradient of one column, in which all that is small is a number.
+    """Take the step of a factor of Algorithm 4, along one column g, except for the rows of its table.
 
-    ``u`` is A†g, ``v`` that of the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and ``across`` are
-    overwritten.
+    Those get ``change`` times g. Returns what `nearer.lowrank.columns.advance` does. ``u`` is A†g, ``v`` that of
+    the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and ``across`` are overwritten.
     """
     R, R_inv, C = factor.R, factor.R_inv, factor.C
     k = u.size
@@ -195,10 +88,10 @@ def advance_one(
 
 @noinline
 def advance_two(Y: Any, D: Any, E: Any, U: Any, squares: Any, vectors: Any, change: Any) -> float:
-    """Do what `advance` does for Algorithm 5, a gradient P D Pᵀ of two columns, in which all that is small is 2 × 2.
+    """Do the same for Algorithm 5, along P D Pᵀ of two columns, in which all that is small is 2 × 2.
 
-    ``E`` is YᵀP, ``U`` is Y†P and ``squares`` PᵀP; D, squares and the matrices below are tuples, row by row. R never
-    becomes singular. Four of the vectors are overwritten.
+    ``E`` is YᵀP, ``U`` is Y†P and ``squares`` PᵀP; D, squares and the matrices below are tuples, row by row. R
+    never becomes singular. The vectors are overwritten.
     """
     R, R_inv, C, k = Y.R, Y.R_inv, Y.C, U.shape[1]
     u, v, Cu, Cv, Ru, Rv = U[0], U[1], vectors[0], vectors[1], vectors[2], vectors[3]
@@ -242,7 +135,7 @@ def advance_two(Y: Any, D: Any, E: Any, U: Any, squares: Any, vectors: Any, chan
 
 @noinline
 def update_of_C(N: Any, K: Any, P: Any, omega: Any, theta: Any, squares: Any) -> Any:
-    """Return whether it can be known, and the blocks of S (I + B S)⁻¹ = (I + S B)⁻¹ S; see `update_C`."""
+    """Return the blocks of S (I + B S)⁻¹ of `nearer.lowrank.columns.update_C`, and whether they are reliable."""
     gamma = add_2(omega, 1.0, theta, 1.0)
     outside = multiply_2(multiply_2(theta, add_2(squares, 1.0, K, -1.0)), theta)
     X = add_2(multiply_2(multiply_2(gamma, K), gamma), 1.0, outside, 1.0)
@@ -280,29 +173,9 @@ def invert_2(A: Any) -> Any:
     return A[3] / determinant, -A[1] / determinant, -A[2] / determinant, A[0] / determinant
 
 
-def general_coefficients(U: Any, V: Any, omega: Any, theta: Any) -> None:
-    """Fill in Ω = -½I + ⅜Q and Θ = I - ½Q of Algorithms 3 and 4, Q = VᵀU."""
-    products(V, U, omega)
-    for a in range(U.shape[0]):
-        for b in range(U.shape[0]):
-            theta[a, b] = 1.0 * (a == b) - 0.5 * omega[a, b]
-            omega[a, b] = 0.375 * omega[a, b] - 0.5 * (a == b)
-
-
-def psd_coefficients(H: Any, D: Any, work: Any, omega: Any, theta: Any) -> None:
-    """Fill in Ω = -½D + ⅜DND and Θ = D - ½DND of Algorithm 5, N = HᵀH, for a gradient P D Pᵀ."""
-    products(H, H, work.small[0])
-    multiply(D, work.small[0], work.small[1])
-    multiply(work.small[1], D, omega)
-    for a in range(H.shape[0]):
-        for b in range(H.shape[0]):
-            theta[a, b] = D[a, b] - 0.5 * omega[a, b]
-            omega[a, b] = 0.375 * omega[a, b] - 0.5 * D[a, b]
-
-
-# The steps of a solver along a gradient of two sparse vectors g₁ and g₂, as the loops of learners call them. Columns
-# and values of g₁ are ``p`` and ``x``, those of g₂ ``q`` and ``y``; Aᵀg₁ and Bᵀg₂ are in ``work.E``. ``number`` counts
-# the steps of the stream. They return whether to reorthogonalize.
+# The steps of a solver along a gradient of two sparse vectors g₁ and g₂, as the loops of learners call them.
+# Columns and values of g₁ are ``p`` and ``x``, those of g₂ ``q`` and ``y``; Aᵀg₁ and Bᵀg₂ are in ``work.E``.
+# ``number`` counts the steps of the stream. They return whether to reorthogonalize.
 
 
 def loreta_step(
@@ -332,12 +205,18 @@ def loreta_psd_step(
     E, U, D, change = work.E, work.U, work.D, work.change
     times(Y.C, E[0], U[0])
     times(Y.C, E[1], U[1])
-    first, second = dot(U[0], U[0]), dot(U[1], U[1])
-    size = abs(D[0, 1]) * (abs(dot(U[0], U[1])) + np.sqrt(first * second))
+    first, second, long, other, mixed = (
+        dot(U[0], U[0]),
+        dot(U[1], U[1]),
+        dot(x, x),
+        dot(y, y),
+        sparse_dot(p, x, q, y),
+    )
+    across = D[0, 1] if long > 0.0 and other > 0.0 else 0.0  # times a long step, zeros would not stay zeros
+    size = abs(across) * (abs(dot(U[0], U[1])) + np.sqrt(first * second))
     step = limit_step(step, size + abs(D[0, 0]) * first + abs(D[1, 1]) * second)
-    scaled = step * D[0, 0], step * D[0, 1], step * D[1, 0], step * D[1, 1]
-    across = sparse_dot(p, x, q, y)
-    bound = advance_two(Y, scaled, E, U, (dot(x, x), across, across, dot(y, y)), work.vectors, change)
+    scaled = step * D[0, 0], step * across, step * across, step * D[1, 1]
+    bound = advance_two(Y, scaled, E, U, (long, mixed, mixed, other), work.vectors, change)
     add_outer(Y.table, p, x, 1.0, change[0])
     add_outer(Y.table, q, y, 1.0, change[1])
     return exceeds(Y, bound, limits)
@@ -356,48 +235,3 @@ def passive_aggressive_step(
     else:
         add_outer(B.table, q, y, step, E[0])
     return False
-
-
-def general_step(A: Any, B: Any, left: Any, right: Any, squares: Any, work: Any, other_work: Any) -> float:
-    """Take a step of Algorithm 3 along G₁G₂ᵀ, each given by its columns as `Rows`; return the larger bound of `advance`.
-
-    ``squares`` are G₁ᵀG₁ and G₂ᵀG₂. 0 says that the step would make an R singular; what was changed is then to be
-    discarded.
-    """
-    U, V, omega, theta = work.U, other_work.U, work.omega, work.theta
-    project_all(A, left, work)
-    project_all(B, right, other_work)
-    general_coefficients(U, V, omega, theta)
-    first = advance(A, U, V, omega, theta, work.E, squares[0], work, work.change)
-    general_coefficients(V, U, omega, theta)
-    second = advance(B, V, U, omega, theta, other_work.E, squares[1], other_work, other_work.change)
-    if first == 0.0 or second == 0.0:
-        return 0.0
-    add_all(A.table, left, work.change)
-    add_all(B.table, right, other_work.change)
-    return max(first, second)
-
-
-def psd_step(Y: Any, P: Any, D: Any, squares: Any, work: Any) -> float:
-    """Take a step of Algorithm 5 along P D Pᵀ, P given by its columns as `Rows`; see `general_step`."""
-    project_all(Y, P, work)
-    psd_coefficients(work.U, D, work, work.omega, work.theta)
-    bound = advance(Y, work.U, work.U, work.omega, work.theta, work.E, squares, work, work.change)
-    if bound != 0.0:
-        add_all(Y.table, P, work.change)
-    return bound
-
-
-def project_all(factor: Any, G: Any, work: Any) -> None:
-    """Put E = AᵀG and U = A†G into the workspace."""
-    for a in range(G.places.size):
-        columns, values = row(G, a)
-        project(factor, columns, values, work.vector, work.E[a])
-        times(factor.C, work.E[a], work.U[a])
-
-
-def add_all(table: Any, G: Any, change: Any) -> None:
-    """Add G · change to a table, G given by its columns."""
-    for a in range(G.places.size):
-        columns, values = row(G, a)
-        add_outer(table, columns, values, 1.0, change[a])

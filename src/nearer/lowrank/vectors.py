@@ -1,8 +1,7 @@
-"""Kernels of the compiled steps: sparse vectors, vectors of k numbers, and small matrices.
+"""Kernels of the compiled steps: sparse vectors, and vectors of k numbers.
 
-A sparse vector is given by two arrays, its columns in rising order and its values. Small matrices hold one vector
-per row. Kernels that are longer than a loop are compiled once, not copied into every caller: that halves the time
-of a first fit.
+A sparse vector is given by two arrays, its columns in rising order and its values. Kernels are compiled once, not
+copied into every caller: that halves the time of a first fit.
 """
 
 from typing import Any
@@ -114,70 +113,3 @@ def times(matrix: Any, vector: Any, out: Any) -> None:
         for j in range(vector.size):
             total += matrix[i, j] * vector[j]
         out[i] = total
-
-
-@noinline
-def multiply(A: Any, B: Any, out: Any) -> None:
-    """Put A B into ``out``."""
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            out[i, j] = 0.0
-        for a in range(A.shape[1]):
-            value = A[i, a]
-            for j in range(B.shape[1]):
-                out[i, j] += value * B[a, j]
-
-
-@noinline
-def products(A: Any, B: Any, out: Any) -> None:
-    """Put A Bᵀ, the inner products of their rows, into ``out``."""
-    for i in range(A.shape[0]):
-        for j in range(B.shape[0]):
-            total = 0.0
-            for a in range(A.shape[1]):
-                total += A[i, a] * B[j, a]
-            out[i, j] = total
-
-
-@noinline
-def add_product(A: Any, B: Any, scale: float, out: Any) -> None:
-    """Add scale · AᵀB to ``out``."""
-    for i in range(A.shape[1]):
-        for a in range(A.shape[0]):
-            value = scale * A[a, i]
-            for j in range(B.shape[1]):
-                out[i, j] += value * B[a, j]
-
-
-@noinline
-def solve(matrix: Any, right: Any) -> bool:
-    """Put the solution X of matrix · X = right into ``right``, overwriting ``matrix``; False if it is singular."""
-    n, m = right.shape
-    largest = 0.0
-    for p in range(n):
-        pivot = p
-        for i in range(p + 1, n):
-            if abs(matrix[i, p]) > abs(matrix[pivot, p]):
-                pivot = i
-        size = abs(matrix[pivot, p])
-        largest = max(largest, size)
-        if not size > 1e-10 * max(1.0, largest):
-            return False
-        if pivot != p:
-            for j in range(n):
-                matrix[p, j], matrix[pivot, j] = matrix[pivot, j], matrix[p, j]
-            for j in range(m):
-                right[p, j], right[pivot, j] = right[pivot, j], right[p, j]
-        for i in range(p + 1, n):
-            factor = matrix[i, p] / matrix[p, p]
-            for j in range(p + 1, n):
-                matrix[i, j] -= factor * matrix[p, j]
-            for j in range(m):
-                right[i, j] -= factor * right[p, j]
-    for p in range(n - 1, -1, -1):
-        for j in range(m):
-            total = right[p, j]
-            for i in range(p + 1, n):
-                total -= matrix[p, i] * right[i, j]
-            right[p, j] = total / matrix[p, p]
-    return True

@@ -8,7 +8,8 @@ Labels and values of v are put into the workspace.
 Labels are scored with a factor (`BY_FACTOR`) or with a matrix (`BY_MATRIX`), whose functions are bound to the
 names ``score_label``, ``fill_scores`` and ``read_score``.
 
-Draws depend on the seed and the number of the step alone, so that a stream draws the same however it is cut.
+Draws are a function of the seed and the number of the step alone, so that a stream in chunks draws as one in one
+go.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,10 +1,10 @@
 """The compiled loops of low-rank similarities: one triplet after another.
 
-A triplet (a, b, c) has the query q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz should be at least one.
-Where it has more than three columns, those from the third on are candidates for c, and the one most similar to a is
-taken. The features are `Rows`, so dense and sparse ones look alike. `take_steps` is bound to the function that
-finds the gradient of a triplet, and to the step of a solver: gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and Bᵀg₂
-in ``work.E`` and D in ``work.D``. With one factor, A and B are the same.
+A triplet (a, b, c) has the query q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz should be at least
+one. Where it has more than three columns, those from the third on are candidates for c, and the one most similar
+to a is taken. The features are `Rows`, so dense and sparse ones look alike. `take_steps` is bound to the function
+that finds the gradient of a triplet, and to the step of a solver: gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and
+Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A and B are the same.
 """
 
 from typing import TYPE_CHECKING, Any
