@@ -351,7 +351,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
 
     def _learn_on(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
         solver, seed = self._solver, int(random.integers(2**63))
-        before, selected = self.history_, self.selection_
+        before, selected = self.history_, getattr(self, "selection_", None)
         with self._monitor(max_iter=1) as monitor:
             if first:
                 rate = self._select_rate(train, len(train), seed, random, monitor)
