@@ -129,8 +129,3 @@ def unchanged_on_failure(model: Any) -> Iterator[None]:
         vars(model).update(before)
         raise
 
-
-def check(model: Any, name: str, good: bool, wanted: str) -> None:
-    """Raise a ValueError that names a parameter of a model that cannot be, what it may be, and what it is."""
-    if not good:
-        raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")

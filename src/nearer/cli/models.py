@@ -124,7 +124,7 @@ def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which.
 
     The ridge of a map or kernel is worth a number of answers, so it is multiplied by the share of the answers that
-    the trial fit had (`nearer.folds` scales it likewise).
+    the trial fit had (as `nearer.selection` does for samples).
     """
     estimator, tried = last_step(model)[1], last_step(trial)[1]
     factors = {"regularization": ridge_share}
