@@ -21,11 +21,11 @@ PRINTED = {  # a literal transcription of the algorithm, ten trials (three with 
 }
 METHODS = {
     "PA": {"aggressiveness": None},
-    "PA, ten passes": {"aggressiveness": None, "passes": 10},
-    "STE, step 1": {"loss": "ste", "step": 1.0},
-    "STE, step 1, ten passes": {"loss": "ste", "step": 1.0, "passes": 10},
-    "STE, step 1/sqrt(t)": {"loss": "ste", "step": "1/sqrt(t)"},
-    "STE, step 1/t": {"loss": "ste", "step": "1/t"},
+    "PA, ten passes": {"aggressiveness": None, "steps_per_answer": 10},
+    "STE, step 1": {"loss": "ste", "learning_rate": 1.0},
+    "STE, step 1, ten passes": {"loss": "ste", "learning_rate": 1.0, "steps_per_answer": 10},
+    "STE, step 1/sqrt(t)": {"loss": "ste", "learning_rate": "1/sqrt(t)"},
+    "STE, step 1/t": {"loss": "ste", "learning_rate": "1/t"},
     "PA, default cap": {},
 }
 TRIALS = 10

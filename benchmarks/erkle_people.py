@@ -16,8 +16,8 @@ METHODS = {
     "cap 0.5": {"aggressiveness": 0.5},
     "cap 0.2": {"aggressiveness": 0.2},
     "default cap, shrinkage 0.03": {"shrinkage": 0.03},
-    "STE, step 0.1": {"loss": "ste", "step": 0.1},
-    "five passes, cap 0.1, shrinkage 0.03": {"passes": 5, "aggressiveness": 0.1, "shrinkage": 0.03},
+    "STE, step 0.1": {"loss": "ste", "learning_rate": 0.1},
+    "five passes, cap 0.1, shrinkage 0.03": {"steps_per_answer": 5, "aggressiveness": 0.1, "shrinkage": 0.03},
 }
 FLIPPED = (0.0, 0.1, 0.2, 0.3)
 SPLITS = range(3)
@@ -39,7 +39,7 @@ def main() -> None:
         for method, parameters in METHODS.items():
             errors = {
                 share: [error(answers, parameters, share, seed) for seed in SPLITS]
-                for share in (FLIPPED if "passes" not in parameters else (0.0, 0.2))
+                for share in (FLIPPED if "steps_per_answer" not in parameters else (0.0, 0.2))
             }
             found = {f"{share:.0%} flipped": float(np.mean(each)) for share, each in errors.items()}
             spread = float(np.std(errors[0.0], ddof=1) / np.sqrt(len(SPLITS)))

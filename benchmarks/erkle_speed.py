@@ -80,7 +80,7 @@ def products() -> list[dict]:
     for n_objects in (250, 500, 1000, 2000, 4000):
         rows = answers_about(n_objects, max(2 * n_objects, 2000))
         model = OnlineKernel(aggressiveness=None, n_objects=n_objects).fit(rows)
-        counts = np.array(model._erkle.stepped.products)[-1000:]
+        counts = np.array(model._state.kernel.products)[-1000:]
         found.append(
             {
                 "objects": n_objects,
@@ -88,7 +88,7 @@ def products() -> list[dict]:
                 "median products": float(np.median(counts)),
                 "mean products": float(counts.mean()),
                 "worst": int(counts.max()),
-                "inverses made": model._erkle.stepped.n_inverses,
+                "inverses made": model._state.kernel.n_inverses,
             }
         )
     return found

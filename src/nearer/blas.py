@@ -9,23 +9,26 @@ SMALL = 400  # rows up to which the decompositions of a square matrix are no fas
 
 
 @cache
-def _controller() -> Any:
+def _libraries() -> list[Any]:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    # Set by hand: the controller's own context manager takes longer than a small decomposition.
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 @contextmanager
 def blas_threads_for(n: int) -> Iterator[None]:
-    """Use one BLAS thread while matrices of n rows are worked on, unless n is large.
-
-    Examples
-    --------
-    >>> with blas_threads_for(40):
-    ...     pass
-    """
+    """Use one BLAS thread while matrices of n rows are worked on, unless n is large."""
     if n > SMALL:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    libraries = [(library, library.get_num_threads()) for library in _libraries()]
+    try:
+        for library, n_threads in libraries:
+            if n_threads > 1:
+                library.set_num_threads(1)
         yield
+    finally:
+        for library, n_threads in libraries:
+            if n_threads > 1:
+                library.set_num_threads(n_threads)

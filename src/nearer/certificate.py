@@ -120,9 +120,7 @@ def certify(
     points, comparisons = np.asarray(points, dtype=np.float64), Comparisons.of(comparisons)
     rows, n = comparisons.rows, len(points)
     if points.ndim != 2 or comparisons.n_objects > n:
-        raise ValueError(
-            f"{comparisons.n_objects} objects need as many points; got an array of shape {points.shape}"
-        )
+        raise ValueError(f"{comparisons.n_objects} objects need as many points; got shape {points.shape}")
     if len(rows) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
         raise ValueError("there is nothing to certify: no comparisons, or all weights are zero")
     share = shares(comparisons)
@@ -152,9 +150,8 @@ def check_certifiable(loss: Any, regularization: float) -> None:
     """Raise a ValueError if there is no lower bound."""
     if not loss_trait(loss, "convex"):
         names = ", ".join(losses_with("convex"))
-        raise ValueError(
-            f"only a convex loss ({names}, or your own with convex = True) has a provable optimum; got {loss!r}"
-        )
+        known = f"{names}, or your own with convex = True"
+        raise ValueError(f"only a convex loss ({known}) has a provable optimum; got {loss!r}")
     if not regularization > 0:
         raise ValueError(
             "without regularization the optimum may be at infinity: regularization must be a number above 0; "
@@ -167,11 +164,6 @@ def lower_bound(height: float, smallest: float, regularization: float, n_objects
 
     `height` is the weighted mean height of lines below the losses, `smallest` a lower bound of the smallest
     eigenvalue of their weighted mean slope, without the regularization.
-
-    Examples
-    --------
-    >>> lower_bound(0.5, -0.02, 0.1, 10)  # twice as steep as the regularization
-    0.25
     """
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 
@@ -195,15 +187,7 @@ def shares(comparisons: Comparisons) -> Floats:
 
 
 def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_array:
-    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ.
-
-    Examples
-    --------
-    >>> laplacian(np.array([[0, 1, 2]]), np.array([1.0]), np.array([-1.0]), 3).toarray()
-    array([[ 0., -1.,  1.],
-           [-1.,  1.,  0.],
-           [ 1.,  0., -1.]])
-    """
+    """Return the sum over rows of near (e_i - e_j)(e_i - e_j)ᵀ + far (e_l - e_k)(e_l - e_k)ᵀ."""
     first = np.concatenate([rows[:, 0], rows[:, 0 if rows.shape[1] == 3 else 2]])
     second = np.concatenate([rows[:, 1], rows[:, -1]])
     pull = np.concatenate([near, far])
@@ -212,14 +196,7 @@ def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_arra
 
 
 def smallest_eigenpair(matrix: Floats) -> tuple[float, Floats]:
-    """Return a lower bound of the smallest eigenvalue, exact up to rounding, and its eigenvector.
-
-    Examples
-    --------
-    >>> value, vector = smallest_eigenpair(np.diag([3.0, -1.0, 2.0]))
-    >>> round(value, 12), int(np.abs(vector).argmax())
-    (-1.0, 1)
-    """
+    """Return a lower bound of the smallest eigenvalue, exact up to rounding, and its eigenvector."""
     values, vectors = eigh(matrix, subset_by_index=[0, 0], check_finite=False)
     rounding = len(matrix) * float(np.finfo(np.float64).eps) * float(np.abs(matrix).sum(axis=0).max())
     return float(values[0]) - rounding, vectors[:, 0]

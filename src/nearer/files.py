@@ -11,18 +11,7 @@ from pathlib import Path
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """Return the file that writing to `path` would replace; OSError or ValueError if it must not be replaced.
 
-    Parameters
-    ----------
-    path : path
-        A regular file, or a new one in an existing folder; links are followed.
-    inputs : paths
-        Files that are still to be read and must not be replaced.
-
-    Examples
-    --------
-    >>> check_writable("no such folder/answers.csv")
-    Traceback (most recent call last):
-    FileNotFoundError: cannot write no such folder/answers.csv: there is no folder no such folder
+    It is a regular file, or a new one in an existing folder; links are followed. `inputs` are still to be read.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -47,15 +36,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     If the block raises, `path` is unchanged and the temporary file is deleted. The temporary file has the suffix
     of `path` and the permissions of the file it replaces (or those of a new file). If `path` is a symbolic link,
     its target is replaced, not the link.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "answers.txt") as temporary:
-    ...         _ = temporary.write_text("new")
-    ...     (Path(folder) / "answers.txt").read_text()
-    'new'
     """
     target = check_writable(path)
     temporary = target.with_name(f".new-{secrets.token_hex(8)}{target.suffix}")

@@ -9,19 +9,7 @@ from nearer.monitor import Monitor, Result
 
 
 class IterativeEstimator:
-    """Makes the monitor of a fit from the parameters of an estimator, and sets what it has seen.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Iterations taken.
-    converged_ : bool
-        Whether the fit ended by itself.
-    stop_reason_ : str
-        Why it ended.
-    history_ : list of dict
-        One record per iteration.
-    """
+    """Make the monitor of a fit from the parameters of an estimator, and set the attributes it leads to."""
 
     _unit = "epoch"  # what an iteration is called
     n_iter_: int
@@ -46,21 +34,18 @@ class IterativeEstimator:
         """Set the learned attributes of a result, and warn where it was to converge and did not."""
         self.history_, self.n_iter_ = result.history, result.n_iter
         self.converged_, self.stop_reason_ = result.converged, result.reason
-        if result.reason == "not finite":
-            warnings.warn(
-                f"the objective was no longer finite after {self.n_iter_} iterations; the last finite solution is "
-                "kept: take a smaller step size",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
         tol = getattr(self, "tol", None) if warn else None
-        if result.reason == "max_iter" and tol is not None:
+        problem = None
+        if result.reason == "not finite":
+            problem = (
+                f"the objective was no longer finite after {self.n_iter_} iterations; the last finite solution is "
+                "kept: take a smaller step size"
+            )
+        elif result.reason == "max_iter" and tol is not None:
             last = result.history[-1]
             left = f"a loss of {last['loss']:.6g}, which had not settled"
             for name in {"gap", "residual"} & set(last):
                 left = f"a {name} of {last[name]:.2g}"
-            warnings.warn(
-                f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+            problem = f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}"
+        if problem is not None:
+            warnings.warn(problem, ConvergenceWarning, stacklevel=stacklevel)

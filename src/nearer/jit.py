@@ -35,9 +35,7 @@ from nearer.losses import ops
 # Everything of fast mathematics but "nnan" and "ninf": a NaN or an infinity must stay visible.
 FLAGS = frozenset({"reassoc", "nsz", "arcp", "contract", "afn"})
 OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy"}
-COMPILER = (
-    f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy's errors"
-)
+COMPILER = f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy errors"
 
 _compiled: dict[str, Any] = {}  # by hash: bound loops, and helpers that are not inlined
 _lock = threading.Lock()
@@ -167,9 +165,7 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
         number = getattr(loss, name, None)
         if isinstance(number, int | float | np.number):
             if name.startswith("_"):
-                raise ValueError(
-                    f"{loss!r}: the name of a loss's parameter cannot begin with an underscore: {name}"
-                )
+                raise ValueError(f"{loss!r}: a parameter's name cannot begin with an underscore: {name}")
             numbers[name] = float(number)
     return {
         word: _Method(m.__func__, numbers) if hasattr(m, "__func__") else _Method(m, None)
@@ -178,13 +174,7 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
 
 
 class _Copier:
-    """Copies functions with names bound and every plain helper they call compiled, once each.
-
-    Parameters
-    ----------
-    bound : dict
-        What names stand for: methods of a loss, plain functions, or numbers.
-    """
+    """Copy functions with names bound to ``bound`` and every plain helper they call compiled, once each."""
 
     def __init__(self, bound: dict[str, Any]) -> None:
         self.bound = bound

@@ -1,25 +1,55 @@
-"""What models of answers share once they are fitted: predictions, a score and nearest objects.
+"""What models of answers share: the arguments of ``fit``, predictions, a score and nearest objects.
 
-A model provides squared distances, of the pairs of some rows and from some objects to all, and a loss with the
-probability of an answer.
+A model learns from checked comparisons. It provides squared distances, of the pairs of some rows and from some
+objects to all, and a loss with the probability of an answer; models of points get the distances here too.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons.coerce import as_comparisons, match_objects, object_indices
-from nearer.comparisons.rows import blocks
-from nearer.parameters import is_count
+from nearer.comparisons import Comparisons
+from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, object_indices
+from nearer.comparisons.rows import blocks, squared_distances
+from nearer.parameters import check_parameters, is_count
 
 BLOCK = 1 << 18  # questions per block
 
 
 class ComparisonPredictor:
-    """The methods of an estimator that has a loss ``loss_``, ``names_`` or None, and the distances below."""
+    """The methods of an estimator with a loss ``loss_``, ``names_`` or None, and the private methods below."""
 
     loss_: Any
     names_: tuple[str, ...] | None
+
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from answers.
+
+        Parameters
+        ----------
+        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
+            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
+        y : array of bool or ±1, optional
+            Then the rows are questions and y the answers: False or -1 turns a row around.
+        sample_weight : array of shape (n,), optional
+            Multiplies the comparisons' weights.
+
+        Returns
+        -------
+        self
+        """
+        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        check_parameters(self)
+        if len(comparisons) == 0:
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        self._fit(comparisons)
+        return self
+
+    def _fit(self, comparisons: Comparisons) -> None:
+        """Learn from comparisons, of which there are some, with weights above 0; parameters are checked."""
+        raise NotImplementedError
 
     @property
     def _n_known(self) -> int:
@@ -120,3 +150,37 @@ class ComparisonPredictor:
         squared[np.arange(len(queries)), queries] = np.inf
         indices = np.argsort(squared, axis=1, kind="stable")[:, :k]
         return np.sqrt(np.take_along_axis(squared, indices, axis=1)), indices
+
+
+class EmbeddingPredictor(ComparisonPredictor):
+    """The methods of an estimator that has points ``embedding_``, a loss ``loss_`` and ``names_`` or None."""
+
+    embedding_: np.ndarray
+
+    @property
+    def _n_known(self) -> int:
+        check_is_fitted(self, "embedding_")
+        return len(self.embedding_)
+
+    def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        origin = np.zeros((1, self.embedding_.shape[1]))
+        return squared_distances(np.vstack([self.embedding_, origin]), rows)
+
+    def _distances_from(self, objects: np.ndarray) -> np.ndarray:
+        points = self.embedding_.astype(np.float64, copy=False)
+        return cdist(points[objects], points, "sqeuclidean")
+
+    def transform(self, objects: Any) -> np.ndarray:
+        """Return the points of objects, given by name or number.
+
+        Parameters
+        ----------
+        objects : sequence of int or str
+            Objects of the map.
+
+        Returns
+        -------
+        array of shape (len(objects), n_components)
+        """
+        n_known = self._n_known
+        return self.embedding_[object_indices(objects, self.names_, n_known)]

@@ -10,20 +10,10 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """Where a public name lives, and what it is.
+    """A public name: the package that exports it, and its section of the API page.
 
-    Attributes
-    ----------
-    module : str
-        The package that exports it.
-    section : str
-        Its section of the API page.
-    command : str
-        The name of an estimator for ``nearer fit --model``; empty for none.
-    saved : bool
-        Whether a model file can hold it.
-    top_level : bool
-        Whether it is a name of `nearer` itself.
+    `command` is the name of an estimator for ``nearer fit --model``; `saved` says whether a model file can hold
+    it, `top_level` whether it is a name of `nearer` itself.
     """
 
     module: str
@@ -79,11 +69,5 @@ def commands() -> dict[str, str]:
 
 
 def load(name: str) -> Any:
-    """Import and return the object of a registered name.
-
-    Examples
-    --------
-    >>> load("LMNN").__name__
-    'LMNN'
-    """
+    """Import and return the object of a registered name."""
     return getattr(import_module(REGISTRY[name].module), name)

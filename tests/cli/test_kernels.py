@@ -3,7 +3,7 @@
 import pytest
 
 from nearer import ComparisonKernel, OnlineKernel, OrdinalEmbedding, load_model, read
-from nearer.cli.estimators import PARAMETERS, make_model, options_of
+from nearer.cli.models import PARAMETERS, make_model, options_of
 from nearer.registry import commands, load
 
 

@@ -84,7 +84,7 @@ def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
     assert stream.accuracy == 0.5
     # The same answer goes on: learned, not counted.
     assert not stream.learn({"anchor": "Nice", "near": "Rome", "far": "Oslo", "answer": 7})
-    assert (stream.n_answers, stream.accuracy, stream.model.n_seen_) == (3, 0.5, 4)
+    assert (stream.n_answers, stream.accuracy, stream.model.n_samples_seen_) == (3, 0.5, 4)
     assert stream.learn({"first": "Rome", "second": "Nice", "odd": "Kyiv"})  # two rows, one answer
     assert (stream.n_answers, stream.accuracy, stream.n_objects) == (4, 2 / 6, 5)
 
@@ -153,7 +153,7 @@ def test_bad_lines_are_left_out_on_demand(stream, tmp_path):
 def test_says_what_is_wrong_with_a_line(stream, text, message):
     said = stream([*some_answers(2), text], code=2).stderr
     assert said.startswith(f"nearer: error: standard input, line 3{message}")
-    assert load_model("live.nearer").n_seen_ == 2
+    assert load_model("live.nearer").n_samples_seen_ == 2
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ("[0, 1, 9]", ["--objects", 5], "line 1 names object 9, but there are only 5 objects"),
         ("[0, 1, 2000000000]", [], "line 1"),
         ("", ["--step", "fast"], "--step must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
-        ("", ["--step", -1], "step must be"),
+        ("", ["--step", -1], "learning_rate must be"),
         ("", ["--step", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
         ("", ["--resume"], "there is no live.nearer to continue"),
@@ -232,7 +232,7 @@ def test_answers_are_learned_as_they_arrive_and_saved_on_the_way(tmp_path):
             process.stdin.write(line + "\n")
             assert process.stderr.readline().startswith(f"{number} answer".rjust(19 - (number > 1)))
             if number == 3:  # the save of the second is done when the third is reported, the next not begun
-                assert load_model(tmp_path / "live.nearer").n_seen_ == 2
+                assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 2
         facts, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert facts.startswith("answers         4\n")
@@ -251,7 +251,7 @@ def test_a_signal_ends_the_wait_and_saves(tmp_path, number, code):
     assert facts.startswith("answers         3\n")
     assert facts.endswith("saved           live.nearer\n")
     assert said == f"nearer: {'interrupted' if code == 130 else 'terminated'}\n"
-    assert load_model(tmp_path / "live.nearer").n_seen_ == 3
+    assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 3
     assert [file.name for file in tmp_path.iterdir()] == ["live.nearer"]
 
 
@@ -268,7 +268,7 @@ def test_a_signal_while_lines_pour_in_loses_no_answer_that_was_counted(tmp_path)
     assert process.returncode == 130, said
     answers = int(facts.split()[1].replace(",", ""))
     model = load_model(tmp_path / "live.nearer")
-    assert model.n_seen_ == sum(2 if number % 6 == 5 else 1 for number in range(answers))
+    assert model.n_samples_seen_ == sum(2 if number % 6 == 5 else 1 for number in range(answers))
 
 
 def test_the_examples_of_its_help_work_as_pasted(nearer, tmp_path):
@@ -279,5 +279,5 @@ def test_the_examples_of_its_help_work_as_pasted(nearer, tmp_path):
     for example in told:
         ends = example.replace("-n +1 -f", "-n +1")  # tail -f goes on for ever
         subprocess.run(ends, shell=True, cwd=tmp_path, check=True, capture_output=True, env=environment)
-    assert load_model(tmp_path / "live.nearer").n_seen_ == 100
-    assert load_model(tmp_path / "tail.nearer").n_seen_ == 50
+    assert load_model(tmp_path / "live.nearer").n_samples_seen_ == 100
+    assert load_model(tmp_path / "tail.nearer").n_samples_seen_ == 50

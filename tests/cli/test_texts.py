@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from extras import needs
 from nearer import BilinearSimilarity, Comparisons, InformationGain, load_model, write
-from nearer.cli.estimators import make_model, options_of
+from nearer.cli.models import make_model, options_of
 from nearer.cli.tasks import read_data
 from nearer.features import TextFeatures
 from nearer.metrics import retrieval_map_scorer

@@ -12,11 +12,17 @@ NOT_FOR_STREAMS = {
 
 
 class OnTables(Tables, OnlineKernel):
-    def __init__(self, loss="gnmds", step="passive-aggressive", passes=1, random_state=None):
-        super().__init__(loss, step=step, passes=passes, n_objects=N_OBJECTS, random_state=random_state)
+    def __init__(self, loss="gnmds", learning_rate="passive-aggressive", steps_per_answer=1, random_state=None):
+        super().__init__(
+            loss,
+            learning_rate=learning_rate,
+            steps_per_answer=steps_per_answer,
+            n_objects=N_OBJECTS,
+            random_state=random_state,
+        )
 
     def partial_fit(self, X, y=None, sample_weight=None):
-        first = not hasattr(self, "n_seen_")
+        first = not hasattr(self, "n_samples_seen_")
         rows = self._rows(X, reset=first)
         width = self.n_features_in_
         super().partial_fit(rows, sample_weight=sample_weight)
@@ -26,12 +32,12 @@ class OnTables(Tables, OnlineKernel):
 
 def name_of(part):
     if isinstance(part, OnTables):
-        return f"{part.loss}-{part.passes}"
+        return f"{part.loss}-{part.steps_per_answer}"
     return getattr(part, "func", part).__name__
 
 
 def checks():
-    for model in (OnTables(), OnTables("ste", step=0.1, passes=2)):
+    for model in (OnTables(), OnTables("ste", learning_rate=0.1, steps_per_answer=2)):
         for estimator, check in estimator_checks_generator(model, legacy=True):
             reason = NOT_FOR_STREAMS.get(name_of(check))
             marks = [pytest.mark.xfail(reason=reason)] if reason else []

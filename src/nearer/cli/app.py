@@ -1,7 +1,7 @@
-"""The application that the commands register with, and its handling of errors.
+"""What all commands share: the application that they register with, its errors, and how they print.
 
 What the library raises about its input becomes one line on the error stream and exit code 2. NEARER_DEBUG=1 shows
-the traceback instead.
+the traceback instead. Facts are printed in two columns on the output, notes about the work on the error stream.
 """
 
 import functools
@@ -9,7 +9,10 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +21,8 @@ import nearer
 
 EXPECTED = (ValueError, OSError, ImportError)
 INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
+COLUMN, WIDTH = 16, 79  # characters of the first column of facts, and of a line
+Facts = list[tuple[str, str]]
 
 app = typer.Typer(
     add_completion=False,
@@ -48,27 +53,48 @@ def nearer_command(
 
 
 def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that registers a command; its docstring and the examples are its help.
+    """Return a decorator that registers a command; its docstring and the examples, command lines, are its help."""
 
-    Parameters
-    ----------
-    *examples : str
-        Command lines, shown after the text as they are.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         lines = "\n".join(f"  {example}" for example in examples)
         # \b keeps click from joining the lines of a paragraph.
         help = f"{inspect.getdoc(function)}\n\n\b\nFor example:\n{lines}"
         # A command that needs arguments shows its help if there are none.
         parameters = inspect.signature(function).parameters.values()
         needs_input = any(parameter.default is inspect.Parameter.empty for parameter in parameters)
-        app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)(
-            _handle_errors(function)
-        )
+        register = app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)
+        register(_handle_errors(function))
         return function
 
-    return register
+    return decorate
+
+
+ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
+
+
+def output(help: str) -> Any:
+    """Return the option for the file that a command writes."""
+    return typer.Option("-o", "--output", help=help, show_default=False)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is on or off."""
+    return typer.Option(name, help=help)
+
+
+def numeric(help: str, default: str, min: float | None = None) -> Any:
+    """Return an option that is a number; its default is shown as text."""
+    return typer.Option(min=min, help=help, show_default=default)
+
+
+def number_or(value: str, words: Sequence[str], option: str) -> float | str:
+    """Return one of some words unchanged, and any other text as a number."""
+    if value in words:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"--{option} must be {', '.join(words)} or a number; got {value!r}") from None
 
 
 def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -109,3 +135,48 @@ def _message(error: Exception) -> str:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"nearer: warning: {message}", file=sys.stderr)
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Print a word and a text per fact, wrapped to fit 80 columns."""
+    for word, text in facts:
+        lines = wrap(text, WIDTH - COLUMN, break_long_words=False, break_on_hyphens=False) or [""]
+        print(f"{word:<{COLUMN}}" + f"\n{'':{COLUMN}}".join(lines), flush=True)
+
+
+def print_note(text: str) -> None:
+    """Print a note about the work on the error stream, apart from the results."""
+    print(f"nearer: {text}", file=sys.stderr, flush=True)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Format a share, such as 0.9462 as "94.6 %"."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def count(n: int, thing: str) -> str:
+    """Format a number of things, such as "1 answer" and "8,000 answers"."""
+    return f"{n:,} {thing}" + "s" * (n != 1)
+
+
+def some(things: Iterable[object], most: int = 5) -> str:
+    """Format the first few of many things, such as "a, b, c, d, e, …"."""
+    listed = [str(thing) for thing in things]
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+def join_or(words: Iterable[str]) -> str:
+    """Format alternatives, such as "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Make the error of a failed write name the user's file, not the temporary one beside it."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise OSError(f"cannot write {path}: {error.strerror}") from error

@@ -2,17 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command
-from nearer.cli.console import count, print_facts
+from nearer.cli.app import command, count, flag, print_facts
 
 
 @command("nearer cache", "nearer cache --clear")
 def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Remove them; they are compiled again when needed.")
-    ] = False,
+    clear: Annotated[bool, flag("--clear", "Remove them; they are compiled again when needed.")] = False,
 ) -> None:
     """Show where compiled loops are stored, and how large they are.
 

@@ -3,16 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command
-from nearer.cli.console import print_facts
+from nearer.cli.app import ANSWERS, command, print_facts
 
 
 @command("nearer check answers.csv")
-def check(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A file of answers.")],
-) -> None:
+def check(answers: Annotated[Path, ANSWERS]) -> None:
     """Report on a file of answers.
 
     Prints the number of objects, rows and answers; repeats; contradictions (a question answered both ways, of

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, flag, writing
 from nearer.files import check_writable
 
 
@@ -17,9 +16,7 @@ def convert(
         Path,
         typer.Argument(metavar="TO", help="The file to write: .csv, .tsv, .jsonl, .npy, .npz or .parquet."),
     ],
-    drop_bad_rows: Annotated[
-        bool, typer.Option("--drop-bad-rows", help="Drop impossible rows instead of stopping.")
-    ] = False,
+    drop_bad_rows: Annotated[bool, flag("--drop-bad-rows", "Drop impossible rows instead of stopping.")] = False,
 ) -> None:
     """Rewrite answers in another format.
 

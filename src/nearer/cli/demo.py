@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import percent, print_facts
-from nearer.cli.estimators import fit_copy, take_settings
+from nearer.cli.app import command, percent, print_facts
 from nearer.cli.fit import note_if_compiling
+from nearer.cli.models import fit_copy, take_settings
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from nearer.cli.app import INTERRUPTED, command, given_options
-from nearer.cli.console import count, print_facts, print_note, writing
-from nearer.cli.estimators import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, take_settings
+from nearer.cli.app import (
+    INTERRUPTED,
+    command,
+    count,
+    flag,
+    given_options,
+    number_or,
+    numeric,
+    print_facts,
+    print_note,
+)
+from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
 from nearer.cli.tasks import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
@@ -18,10 +27,6 @@ NOT_OF_MODELS = {"files", "out", "model", "held_out", "seed", "quiet"}  # argume
 
 def _column(help: str, default: str | bool = False) -> Any:
     return typer.Option(metavar="COLUMN", help=help, show_default=default)
-
-
-def _number(help: str, default: str, min: int | None = None) -> Any:
-    return typer.Option(min=min, help=help, show_default=default)
 
 
 def _auto(help: str) -> Any:
@@ -80,14 +85,14 @@ def fit(
     ] = None,
     terms: Annotated[
         int | None,
-        _number("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
+        numeric("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
     ] = None,
     names: Annotated[str | None, _column("Features: the column that holds the objects' names.", "name")] = None,
     ignore: Annotated[
         list[str] | None, _column("Features: a column that is not a feature; may be given several times.")
     ] = None,
-    dims: Annotated[int | None, _number("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
-    rank: Annotated[int | None, _number("Low-rank: the rank of the similarity.", "30", min=1)] = None,
+    dims: Annotated[int | None, numeric("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
+    rank: Annotated[int | None, numeric("Low-rank: the rank of the similarity.", "30", min=1)] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -111,17 +116,17 @@ def fit(
             "overfitting. auto tries several values on held-out data. 0 suits answers without errors."
         ),
     ] = None,
-    epochs: Annotated[int | None, _number("Maximum number of passes over the answers.", "300 for a map")] = None,
-    steps: Annotated[int | None, _number("Low-rank: number of steps.", "depends on the data", min=1)] = None,
+    epochs: Annotated[int | None, numeric("Maximum number of passes over the answers.", "300 for a map")] = None,
+    steps: Annotated[int | None, numeric("Low-rank: number of steps.", "depends on the data", min=1)] = None,
     learning_rate: Annotated[str | None, _auto("Low-rank and lego: the size of a step.")] = None,
     triplets: Annotated[
-        int | None, _number("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
+        int | None, numeric("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
     ] = None,
     psd: Annotated[
-        bool, typer.Option("--psd", help="Keep the similarity positive semidefinite, a kernel, as low-rank does.")
+        bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
     ] = False,
     early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop when answers held out for this get no better.")
+        bool, flag("--early-stopping", "Stop when answers held out for this get no better.")
     ] = False,
     held_out: Annotated[
         float,
@@ -133,7 +138,7 @@ def fit(
         ),
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int | None, _number("Map: number of threads; -1 for all cores.", "1")] = None,
+    jobs: Annotated[int | None, numeric("Map: number of threads; -1 for all cores.", "1")] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress bar and no notes; results and errors only.")
     ] = False,
@@ -175,24 +180,15 @@ def fit(
     check_writable(out, files if comparisons is None else [*files, comparisons])
     options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
     for name in {"regularization", "learning-rate"} & set(options):
-        options[name] = _number_or_auto(name, options[name])
+        options[name] = number_or(options[name], ("auto",), name)
     estimator = make_model(model, options, seed)
     data = read_data(files, options, estimator)
     if not quiet and model not in WITHOUT_LOOPS:
         note_if_compiling()
     print_facts(data.describe())  # before the long work
     learned, how = _fit(estimator, data, held_out, seed, quiet, out)
-    _save(learned, out)
+    save(learned, out)
     print_facts([("saved", f"{out}, {how} {data.size}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
-
-
-def _number_or_auto(option: str, value: str) -> float | str:
-    if value == "auto":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"--{option} must be auto or a number; got {value!r}") from None
 
 
 def _default_output(file: Path) -> Path:
@@ -209,7 +205,7 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         fitted, interrupted = fit_copy(model, part.fit, quiet)
         if interrupted:
             partial = out.with_name(f"{out.stem}.partial{out.suffix}")
-            _save(fitted, partial)
+            save(fitted, partial)
             print_note(f"interrupted{_after(fitted)}; the model so far is in {partial}")
             raise typer.Exit(INTERRUPTED)
         return fitted
@@ -234,13 +230,6 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
 def _after(model: Any) -> str:
     n_iter = getattr(last_step(model)[1], "n_iter_", None)
     return "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
-
-
-def _save(model: Any, path: Path) -> None:
-    from nearer.models import save_model
-
-    with writing(path):
-        save_model(model, path)
 
 
 def note_if_compiling() -> None:

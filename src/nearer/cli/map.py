@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, output, writing
 from nearer.cli.models import MODEL, check_objects, find_object, points_of
 from nearer.files import check_writable
 
@@ -18,10 +17,7 @@ from nearer.files import check_writable
 )
 def map_(
     model: Annotated[Path, MODEL],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="The map to write: .html, .png, .svg or .pdf.", show_default=False),
-    ],
+    out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
     title: Annotated[
         str | None, typer.Option(help="Title above the map; by default the model's file name.")
     ] = None,

@@ -3,10 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command
-from nearer.cli.console import count, percent, print_facts, some
+from nearer.cli.app import ANSWERS, command, count, percent, print_facts, some
 from nearer.cli.models import FEATURES, MODEL, NAMES, load_with_table, n_objects
 
 
@@ -15,7 +12,7 @@ from nearer.cli.models import FEATURES, MODEL, NAMES, load_with_table, n_objects
 )
 def score(
     model: Annotated[Path, MODEL],
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="A file of answers.")],
+    answers: Annotated[Path, ANSWERS],
     features: Annotated[Path | None, FEATURES] = None,
     names: Annotated[str | None, NAMES] = None,
 ) -> None:

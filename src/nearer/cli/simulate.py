@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command
-from nearer.cli.console import count, writing
+from nearer.cli.app import command, count, output, writing
 from nearer.files import check_writable
 
 
@@ -16,10 +15,7 @@ from nearer.files import check_writable
     "nearer simulate --europe -o europe.csv",
 )
 def simulate(
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="The file of answers to write.", show_default=False),
-    ],
+    out: Annotated[Path, output("The file of answers to write.")],
     objects: Annotated[int | None, typer.Option(min=3, help="How many objects.", show_default="60")] = None,
     answers: Annotated[int, typer.Option(min=1, help="How many answers.")] = 8000,
     dims: Annotated[int | None, typer.Option(min=1, help="Dimensions of the objects.", show_default="2")] = None,

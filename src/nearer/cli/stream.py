@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli.app import command, given_options
-from nearer.cli.console import count, percent, print_facts, print_note, writing
+from nearer.cli.app import (
+    command,
+    count,
+    flag,
+    given_options,
+    number_or,
+    numeric,
+    output,
+    percent,
+    print_facts,
+    print_note,
+)
+from nearer.cli.models import save
 from nearer.cli.streaming import AnswerStream, InputLines
 from nearer.files import check_writable
 
@@ -26,20 +37,14 @@ class BadLineError(ValueError):
     """A line that cannot be learned from."""
 
 
-def _number(help: str, default: str, min: float | None = None) -> Any:
-    return typer.Option(min=min, help=help, show_default=default)
-
-
 @command(
     "nearer stream -o live.nearer < answers.jsonl",
     "nearer stream -o live.nearer --resume < more.jsonl",
     "tail -n +1 -f answers.jsonl | nearer stream -o tail.nearer --skip-bad",
 )
 def stream(
-    out: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.", show_default=False)],
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue with the existing model file and its options.")
-    ] = False,
+    out: Annotated[Path, output("The model file to write.")],
+    resume: Annotated[bool, flag("--resume", "Continue with the existing model file and its options.")] = False,
     loss: Annotated[
         str | None, typer.Option(help="The loss of an answer: gnmds, ste, ckl, tste or soe.", show_default="gnmds")
     ] = None,
@@ -53,18 +58,18 @@ def stream(
         ),
     ] = None,
     margin: Annotated[
-        float | None, _number("The margin by which a passive-aggressive step satisfies its answer.", "1")
+        float | None, numeric("The margin by which a passive-aggressive step satisfies its answer.", "1")
     ] = None,
     aggressiveness: Annotated[
         float | None,
-        _number("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
+        numeric("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
     ] = None,
     passes: Annotated[
-        int | None, _number("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
+        int | None, numeric("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
     ] = None,
     shrinkage: Annotated[
         float | None,
-        _number(
+        numeric(
             "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
             "0.05 goes well with --passes 5 --aggressiveness 0.1.",
             "0",
@@ -74,12 +79,10 @@ def stream(
     objects: Annotated[
         int | None, typer.Option(min=3, help="Number of objects; an answer about any other is a bad line.")
     ] = None,
-    seed: Annotated[int | None, _number("Draws the earlier answers of --passes.", "0", min=0)] = None,
+    seed: Annotated[int | None, numeric("Draws the earlier answers of --passes.", "0", min=0)] = None,
     every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
     save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Report a bad line and continue, instead of stopping.")
-    ] = False,
+    skip_bad: Annotated[bool, flag("--skip-bad", "Report a bad line and continue, instead of stopping.")] = False,
 ) -> None:
     """Learn a kernel from answers on standard input, each as it arrives.
 
@@ -101,7 +104,7 @@ def stream(
     check_writable(out)
     options = given_options({name: arguments[name] for name in OF_KERNELS})
     answers = AnswerStream((_load_kernel if resume else _new_kernel)(out, options))
-    before = getattr(answers.model, "n_seen_", 0)
+    before = getattr(answers.model, "n_samples_seen_", 0)
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("reading answers from the keyboard, one JSON value per line; Ctrl-D ends")
     n_bad, error = 0, None
@@ -111,7 +114,7 @@ def stream(
         except BadLineError as bad:
             error = bad
         if answers.n_answers:
-            _save(answers, out)
+            save(answers.model, out)
             _print_summary(answers, out, before, n_bad)
     if error is not None:
         raise error
@@ -126,21 +129,18 @@ def stream(
 def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
     """Return the kernel of a new stream; wrong options are reported before the first answer."""
     from nearer import OnlineKernel
-    from nearer.losses import as_loss
+    from nearer.parameters import check_parameters
 
     if path.exists():
         raise ValueError(f"{path} exists already: continue it with --resume, or name another file")
-    if options.get("step", STEPS[0]) not in STEPS:
-        try:
-            options["step"] = float(options["step"])
-        except ValueError:
-            steps = ", ".join(STEPS)
-            raise ValueError(f"--step must be {steps} or a number; got {options['step']!r}") from None
-    parameters = {"objects": "n_objects", "seed": "random_state"}
+    if "step" in options:
+        options["step"] = number_or(options["step"], STEPS, "step")
+    parameters = {
+        "objects": "n_objects", "seed": "random_state", "step": "learning_rate", "passes": "steps_per_answer",
+    }  # fmt: skip
     options = {"seed": 0, **options}
     model = OnlineKernel(**{parameters.get(name, name): value for name, value in options.items()})
-    as_loss(model.loss, 2)
-    model._check_parameters()
+    check_parameters(model)
     return model
 
 
@@ -182,19 +182,12 @@ def _learn(
         if is_new and every and answers.n_answers % every == 0:
             right = f"{percent(answers.recent_accuracy):>7} of the last {len(answers.recent)} predicted"
             each = f"{1000 * busy / (answers.n_answers - reported):.1f} ms each"
-            line = (
-                f"{count(answers.n_answers, 'answer'):>19}  {right}  {count(answers.n_objects, 'object')}, {each}"
-            )
-            print(line, file=sys.stderr, flush=True)
+            learned, known = count(answers.n_answers, "answer"), count(answers.n_objects, "object")
+            print(f"{learned:>19}  {right}  {known}, {each}", file=sys.stderr, flush=True)
             reported, busy = answers.n_answers, 0.0
         if is_new and save_every and answers.n_answers % save_every == 0:
-            _save(answers, out)
+            save(answers.model, out)
     return n_bad
-
-
-def _save(answers: AnswerStream, out: Path) -> None:
-    with writing(out):
-        answers.model.save(out)
 
 
 def _print_summary(answers: AnswerStream, out: Path, before: int, n_bad: int) -> None:

@@ -19,22 +19,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class AnswerStream:
-    """A kernel and its stream of answers.
+    """A kernel, new or trained before, and its stream of answers.
 
-    Attributes
-    ----------
-    model : OnlineKernel
-        New, or one that has learned already.
-    n_answers, n_objects : int
-        Answers so far, not counting those of earlier streams, and objects of the kernel.
-    recent : deque
-        For each of the last answers, the weight of the rows that were predicted right and of all its rows.
+    `recent` has, for each of the last answers, the weight of the rows that were predicted right and of all its
+    rows.
     """
 
     def __init__(self, model: "OnlineKernel") -> None:
         self.model = model
         self.n_answers = 0
-        self.n_objects = len(model.kernel_) if hasattr(model, "n_seen_") else 0
+        self.n_objects = len(model.kernel_) if hasattr(model, "n_samples_seen_") else 0
         self.recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._all = (0.0, 0.0)
         self._about: dict[str, Any] = {}
@@ -62,9 +56,8 @@ class AnswerStream:
                 raise BadRowError(0, str(error)) from None
             return False
         limits = [n for n in (self._about.get("n_objects"), self.model.n_objects) if n is not None]
-        comparisons, answer_id = parse_answer(
-            value, self._about.get("names"), min(limits, default=None), named=self._names is not None
-        )
+        n_objects, named = min(limits, default=None), self._names is not None
+        comparisons, answer_id = parse_answer(value, self._about.get("names"), n_objects, named)
         predicted = self._predict(comparisons)
         self._partial_fit(comparisons)
         continues = answer_id is not None and answer_id == self._last_id
@@ -95,15 +88,13 @@ class AnswerStream:
         known = set(self._names or ())
         most, new = self.model.n_objects, [name for name in comparisons.names or () if name not in known]
         if most is not None and len(known) + len(new) > most:
-            raise BadRowError(
-                0, f"names {new[-1]!r}, but there are only {most} objects, and they have other names"
-            )
+            raise BadRowError(0, f"names {new[-1]!r}, but there are only {most} objects, with other names")
         try:
             self.model.partial_fit(comparisons)
         except MemoryError:
             raise BadRowError(0, f"makes {comparisons.n_objects:,} objects, too many for the memory") from None
         except ValueError:  # objects may have been added before it failed
-            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_seen_") else 0
+            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
             raise
         # Not len(kernel_): that would copy the kernel for every answer.
         names = self._names
@@ -132,13 +123,8 @@ class _StopWaiting(Exception):
 class InputLines:
     """The lines of standard input as they arrive: a context that handles signals, and inside it an iterable.
 
-    A signal that comes while waiting for a line ends the lines. One that comes while a line is processed ends them
-    after that line.
-
-    Attributes
-    ----------
-    stopped_by : int or None
-        The signal that ended the lines. A second Ctrl-C raises KeyboardInterrupt.
+    A signal, kept in `stopped_by`, ends the lines: at once while waiting for a line, otherwise after the current
+    line. A second Ctrl-C raises KeyboardInterrupt.
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from nearer.cli.console import Facts, count, percent, some
-from nearer.cli.estimators import last_step
+from nearer.cli.app import Facts, count, percent, some
+from nearer.cli.models import last_step
 
 if TYPE_CHECKING:
     from nearer import Comparisons

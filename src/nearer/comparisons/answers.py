@@ -34,9 +34,7 @@ def expand_picked(triples: ArrayLike, picked: ArrayLike | None, kind: str) -> Ro
 def _move_last(triples: NDArray[Any], picked: NDArray[Any], word: str) -> NDArray[Any]:
     """Reorder triples so that the picked object is the last."""
     if picked.shape != (len(triples),):
-        raise ValueError(
-            f"{word} must name one object for each of {len(triples)} triples; got shape {picked.shape}"
-        )
+        raise ValueError(f"{word} must name one object per triple, {len(triples)}; got shape {picked.shape}")
     hit = triples == picked[:, None]
     if not hit.any(axis=1).all():
         first = int(np.argmin(hit.any(axis=1)))
@@ -77,9 +75,8 @@ def apply_responses(queries: ArrayLike, responses: ArrayLike) -> NDArray[Any]:
         bad = np.array([response not in (1, -1) for response in values.tolist()], dtype=bool)
         if bad.any():
             first = int(np.argmax(bad))
-            raise BadRowError(
-                first, f"has response {values.tolist()[first]!r}; a response is True or False, or +1 or -1"
-            )
+            response = values.tolist()[first]
+            raise BadRowError(first, f"has response {response!r}; a response is True or False, or +1 or -1")
         no = values == -1
     return np.where(np.asarray(no, dtype=bool)[:, None], flip_rows(queries), queries)
 
@@ -99,9 +96,7 @@ class FromAnswers:
         def repeat(column: Any, name: str) -> NDArray[Any]:
             column = np.asarray(column)
             if column.shape != (n,):
-                raise ValueError(
-                    f"{name} must have one value for each of the {n} answers; got shape {column.shape}"
-                )
+                raise ValueError(f"{name} must have one value per answer, {n}; got shape {column.shape}")
             return column[answer]
 
         extra = {name: repeat(column, name) for name, column in (columns.pop("extra", None) or {}).items()}

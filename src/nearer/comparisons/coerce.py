@@ -25,9 +25,8 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
     if sample_weight is not None:
         factors = np.asarray(sample_weight, dtype=np.float64)
         if factors.shape != (len(comparisons),):
-            raise ValueError(
-                f"sample_weight must have one number per row, {len(comparisons)} in all; got shape {factors.shape}"
-            )
+            n = len(comparisons)
+            raise ValueError(f"sample_weight must have one number per row, {n} in all; got shape {factors.shape}")
         weights = factors if weights is None else factors * weights
     return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
 
@@ -58,9 +57,7 @@ def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_kno
     """Return the rows with the indices of a model, matched by name if both have names; n_known if unknown."""
     rows = comparisons.rows
     if names is None and comparisons.names is not None:
-        raise ValueError(
-            "these comparisons' objects have names, the model's have none: it is not known which is which"
-        )
+        raise ValueError("these comparisons' objects have names, the model's have none: they cannot be matched")
     if comparisons.names is not None and names is not None and comparisons.names != names:
         index = {name: i for i, name in enumerate(names)}
         rows = np.array([index.get(name, n_known) for name in comparisons.names], dtype=np.int32)[rows]
@@ -75,9 +72,7 @@ def merge_objects(
     Objects are matched by name if there are names; new names come after the known ones.
     """
     if names is not None and comparisons.names is None:
-        raise ValueError(
-            "the model's objects have names, these comparisons' have none: it is not known which is which"
-        )
+        raise ValueError("the model's objects have names, these comparisons' have none: they cannot be matched")
     if names is None:
         return match_objects(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
     known = set(names)

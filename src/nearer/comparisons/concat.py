@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
+Names = tuple[str, ...] | None
+
 
 def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
     """Return the arguments of the `Comparisons` that hold all parts; see `Comparisons.concat`."""
@@ -28,22 +30,18 @@ def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
         },
     }
     if any(part.weights is not None for part in parts):
-        fields["weights"] = np.concatenate(
-            [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
-        )
+        weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
+        fields["weights"] = np.concatenate(weights)
     if all(part.subjects is not None for part in parts):
         fields["subjects"] = np.concatenate([part.subjects for part in parts if part.subjects is not None])
     if any(part.n_answers < len(part) for part in parts):
         starts = np.cumsum([0] + [part.n_answers for part in parts[:-1]])
-        fields["answers"] = np.concatenate(
-            [part.answers + start for part, start in zip(parts, starts, strict=True)]
-        )
+        answers = [part.answers + start for part, start in zip(parts, starts, strict=True)]
+        fields["answers"] = np.concatenate(answers)
     return fields
 
 
-def common_names(
-    all_names: list[tuple[str, ...] | None],
-) -> tuple[tuple[str, ...] | None, list[NDArray[np.int32] | None]]:
+def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] | None]]:
     """Return the names of all parts in order of first appearance, and the new indices of each part's objects."""
     first = all_names[0]
     if all(names is first or names == first for names in all_names):

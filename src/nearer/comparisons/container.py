@@ -290,9 +290,8 @@ class Comparisons(FromAnswers):
         _, first, inverse = np.unique(2 * questions + side, return_index=True, return_inverse=True)
         totals = np.bincount(inverse.reshape(-1), weights=self.weights, minlength=len(first)).astype(np.float64)
         order = np.argsort(first)
-        return Comparisons(
-            self.rows[first[order]], n_objects=self.n_objects, names=self.names, weights=totals[order]
-        )
+        rows = self.rows[first[order]]
+        return Comparisons(rows, n_objects=self.n_objects, names=self.names, weights=totals[order])
 
     def as_quadruplets(self) -> "Comparisons":
         """Write triplets (a, b, c) as quadruplets (a, b, a, c); quadruplets are returned unchanged.

@@ -17,6 +17,7 @@ from nearer.comparisons.columns import EXACT, clean_numbers, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
+Names = tuple[str, ...] | None
 
 
 def _picked(short: str, long: str) -> list[tuple[str, ...]]:
@@ -108,9 +109,7 @@ def understand(headers: Sequence[str]) -> Layout | None:
 
 def understood_headers() -> str:
     """Return the list of headers for error messages."""
-    lines = [
-        f"  {kind}: {' · '.join(','.join(choice) for choice in choices)}" for kind, choices in LAYOUTS.items()
-    ]
+    lines = [f"  {kind}: {' · '.join(map(','.join, choices))}" for kind, choices in LAYOUTS.items()]
     optional = ", ".join(column.headers[0] for column in OPTIONAL.values())
     return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
 
@@ -146,7 +145,7 @@ def fields_of_columns(
 
 def number_objects(
     columns: Sequence[Column], names: Sequence[str] | None, drop: bool = False
-) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
+) -> tuple[list[NDArray[Any]], Names]:
     """Return cells that hold names or numbers of objects as numbers, and the names if they hold names."""
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
@@ -162,9 +161,7 @@ def number_objects(
     return [np.array([number[cell] for cell in text]) for text in texts], names
 
 
-def number_texts(
-    cells: set[str], names: Sequence[str] | None
-) -> tuple[dict[str, int] | dict[str, float], tuple[str, ...] | None]:
+def number_texts(cells: set[str], names: Sequence[str] | None) -> tuple[Mapping[str, float], Names]:
     """Return the number of each distinct cell (-1 or NaN: no object), and the names if cells are names."""
     stripped = {cell: cell.strip() for cell in cells}
     if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
@@ -185,7 +182,7 @@ def _text(cell: Any) -> str:
 
 def _read_rankings(
     cells: list[Column], names: Sequence[str] | None, drop: bool
-) -> tuple[NDArray[Any], NDArray[np.intp], tuple[str, ...] | None]:
+) -> tuple[NDArray[Any], NDArray[np.intp], Names]:
     """Return the rows of rankings in one column, separated, or in several, where short ones end in empty cells."""
     anchors, lists = _split_rankings(cells)
     flat = [cell for ranked in lists for cell in ranked]

@@ -70,9 +70,8 @@ class Report:
     dropped: int = 0
 
     def __str__(self) -> str:
-        unasked = (
-            f" ({len(self.never_asked)} never asked about: {_some(self.never_asked)})" if self.never_asked else ""
-        )
+        never = self.never_asked
+        unasked = f" ({len(never)} never asked about: {_some(never)})" if never else ""
         sizes = [len(group) for group in self.groups]
         apart = f" not linked by any comparison, of {_some(sizes)} objects" if len(sizes) > 1 else ""
         lines = [
@@ -147,9 +146,7 @@ def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.int
     return sorted(groups, key=len, reverse=True)
 
 
-def _agreement(
-    questions: NDArray[np.int64], side: NDArray[np.bool_], subjects: NDArray[Any]
-) -> dict[Any, Agreement]:
+def _agreement(questions: NDArray[Any], side: NDArray[Any], subjects: NDArray[Any]) -> dict[Any, Agreement]:
     people, person = np.unique(subjects, return_inverse=True)
     person = person.reshape(-1)
     vote = np.where(side, 1, -1)

@@ -14,6 +14,7 @@ BLOCK = 1 << 17
 LARGEST = int(np.iinfo(np.int32).max) - 1
 
 Rows = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 class BadRowError(ValueError):
@@ -39,7 +40,7 @@ def flip_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
 
 
-def compares_with_itself(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def compares_with_itself(rows: NDArray[Any]) -> Mask:
     """Return which rows compare an object, or a pair of objects, with itself."""
     if rows.shape[1] == 3:
         a, b, c = rows.T
@@ -51,13 +52,13 @@ def compares_with_itself(rows: NDArray[Any]) -> NDArray[np.bool_]:
 
 def clean_rows(
     values: Any, *, n_objects: int | None = None, names: Sequence[str] | None = None, drop: bool = False
-) -> tuple[Rows, int, NDArray[np.bool_] | None]:
+) -> tuple[Rows, int, Mask | None]:
     """Return read-only int32 rows, the number of objects, and with `drop` the mask of valid rows (None: all)."""
     values = _as_table(values)
     limit = LARGEST if n_objects is None else n_objects
     no_copy = values.dtype == np.int32 and values.flags.c_contiguous
     rows = values.view() if no_copy else np.empty(values.shape, dtype=np.int32)
-    keep: NDArray[np.bool_] | None = None
+    keep: Mask | None = None
     largest = -1
     for block in blocks(len(values)):
         part = _as_numbers(values[block], block.start, drop)
@@ -85,9 +86,7 @@ def clean_rows(
     return rows, largest + 1 if n_objects is None else n_objects, keep
 
 
-def drop_rows(
-    rows: Rows, keep: NDArray[np.bool_] | None, bad: NDArray[np.bool_]
-) -> tuple[Rows, NDArray[np.bool_] | None]:
+def drop_rows(rows: Rows, keep: Mask | None, bad: Mask) -> tuple[Rows, Mask | None]:
     """Drop further rows; `keep` and `bad` are masks over the rows before any was dropped."""
     if not bad.any():
         return rows, keep
@@ -124,9 +123,8 @@ def _as_numbers(block: NDArray[Any], start: int, drop: bool) -> NDArray[Any]:
                 numbers[position] = float(cell)
             except (TypeError, ValueError):
                 if not drop:
-                    raise BadRowError(
-                        start + position[0], f"holds {cell!r}, which is not the number of an object"
-                    ) from None
+                    problem = f"holds {cell!r}, which is not the number of an object"
+                    raise BadRowError(start + position[0], problem) from None
         return numbers
 
 
@@ -188,9 +186,7 @@ def squared_distances(points: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray
     return np.einsum("nd,nd->n", near, near), np.einsum("nd,nd->n", far, far)
 
 
-def select_rows(
-    key: Any, n_rows: int, answers: NDArray[np.int32] | None, n_answers: int
-) -> tuple[NDArray[np.intp], bool]:
+def select_rows(key: Any, n_rows: int, answers: Rows | None, n_answers: int) -> tuple[NDArray[np.intp], bool]:
     """Return the rows that a slice, mask or list of indices selects, by whole answers, and whether any repeats."""
     index = _row_indices(key, n_rows)
     if answers is not None:

@@ -5,7 +5,4 @@ Nothing is downloaded.
 
 from nearer.datasets.europe import Europe, europe
 
-__all__ = [
-    "Europe",
-    "europe",
-]
+__all__ = ["Europe", "europe"]

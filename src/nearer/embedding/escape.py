@@ -28,21 +28,7 @@ LENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the new coordinate, in units of the 
 def escape(
     problem: Problem, comparisons: Comparisons, solver: Any, result: Result, monitor: Monitor
 ) -> tuple[Result, Monitor]:
-    """Return the result that the way out led to, and its monitor; the one passed in where it led nowhere.
-
-    Parameters
-    ----------
-    problem : Problem
-        The objective.
-    comparisons : Comparisons
-        What it is about.
-    solver : Solver
-        Lowers the objective.
-    result : Result
-        A minimum.
-    monitor : Monitor
-        What watched over the way to it.
-    """
+    """Return the lower minimum that the way out led to, and its monitor; those passed in if it led nowhere."""
     for _ in range(MAX_ATTEMPTS):
         points = result.solution
         wide = widen(problem, comparisons, points)

@@ -25,7 +25,6 @@ from nearer.comparisons.random_state import child_generator
 from nearer.comparisons.rows import squared_distances
 from nearer.embedding.escape import escape
 from nearer.embedding.init import centre, random_points, unfold
-from nearer.embedding.predict import EmbeddingPredictor
 from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import SOLVERS, SVRG
 from nearer.iterative import IterativeEstimator
@@ -33,9 +32,9 @@ from nearer.losses import as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.monitor import Judge, Monitor, Result
-from nearer.parameters import BOOL, Constraint, check_parameters, n_threads
-from nearer.selection import select_ridge
-from nearer.selection.ridge import DEFAULT as DEFAULT_RIDGE
+from nearer.parameters import BOOL, Constraint, n_threads
+from nearer.predict import EmbeddingPredictor
+from nearer.selection import DEFAULT_RIDGE, select_ridge
 from nearer.solver import as_solver
 
 PATHS = ((0.01, 0.003, 0.001, 0.0003), (0.01, 0.03, 0.1))  # ridges to try, from the middle
@@ -188,24 +187,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the map.
-
-        Parameters
-        ----------
-        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
-            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
-        y : array of bool or ±1, optional
-            Then the rows are questions and y the answers: False or -1 turns a row around.
-        sample_weight : array of shape (n,), optional
-            Multiplies the comparisons' weights.
-
-        Returns
-        -------
-        self
-        """
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        self._check(comparisons)
+    def _fit(self, comparisons: Comparisons) -> None:
+        self._check_sizes(comparisons.n_objects)
         random = child_generator(self.random_state)
         loss = as_loss(self.loss, self.n_components)
         train, judge = self._hold_out(comparisons, loss, random)
@@ -216,17 +199,14 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
-        self._set_result(result)
-        return self
+        self._set_result(result, stacklevel=4)
 
     def _check_combinations(self) -> None:
         as_loss(self.loss, self.n_components)
         as_solver(self.solver, SOLVERS)
 
-    def _check(self, comparisons: Comparisons) -> None:
-        """Check the parameters, also against the comparisons."""
-        check_parameters(self)
-        n = comparisons.n_objects
+    def _check_sizes(self, n: int) -> None:
+        """Check parameters against the number of objects."""
         if self.n_components >= n:
             raise ValueError(
                 f"n_components={self.n_components} dimensions are too many for {n} objects: "
@@ -241,8 +221,6 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 )
             if not np.isfinite(start).all():
                 raise ValueError("init must be finite; it holds NaN or infinity")
-        if len(comparisons) == 0:
-            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
 
     def _hold_out(
         self, comparisons: Comparisons, loss: Any, random: np.random.Generator
@@ -361,9 +339,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
         rows = match_objects(comparisons, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
-            raise ValueError(
-                "these comparisons name objects that the map was not fitted to: it has no gap on them"
-            )
+            raise ValueError("these comparisons name objects that the map does not have: it has no gap on them")
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 

@@ -222,14 +222,7 @@ def svrg_batch_steps(
 
 
 def sgd_steps(
-    points: Any,
-    touched: Any,
-    rows: Any,
-    weights: Any,
-    weighted: int,
-    start: int,
-    step_size: float,
-    powers: Any,
+    points: Any, touched: Any, rows: Any, weights: Any, weighted: int, start: int, step_size: float, powers: Any
 ) -> None:
     """Take one plain stochastic gradient step for each row; the ridge shrinks a point when it is next needed."""
     number = points.dtype.type

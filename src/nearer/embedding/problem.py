@@ -25,29 +25,14 @@ LOW = 4096  # the loops split a number of steps into high * 4096 + low
 
 
 class Problem(AbstractContextManager):
-    """Comparisons, loss and ridge as one function of the points.
+    """Comparisons, loss and ridge (the weight of |X|² / n beside the mean loss) as one function of the points.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-        What the points should satisfy.
-    loss : object
-        A settled loss.
-    regularization : float
-        Weight of |X|² / n beside the mean loss.
-    n_jobs : int
-        Threads. Sums are reduced in a fixed order, so the result depends on their number only.
-    random : numpy.random.Generator
-        Draws the rows of stochastic steps.
+    Sums of the threads are reduced in a fixed order, so the result depends only on their number, `n_jobs`. The
+    generator `random` draws the rows of stochastic steps.
     """
 
     def __init__(
-        self,
-        comparisons: Comparisons,
-        loss: Any,
-        regularization: float,
-        n_jobs: int,
-        random: np.random.Generator,
+        self, comparisons: Comparisons, loss: Any, regularization: float, n_jobs: int, random: np.random.Generator
     ) -> None:
         self.rows = comparisons.rows
         self.loss = loss

@@ -102,9 +102,8 @@ class SVRG(Solver):
             if self.output == "random" and problem.random.integers(epoch) == 0:
                 sample = middle
             if self.step_size == "sbb":
-                step_size = (
-                    sbb_step(end - points, end_gradient - gradient, self.epsilon, steps * step_size) / steps
-                )
+                moved, turned = end - points, end_gradient - gradient
+                step_size = sbb_step(moved, turned, self.epsilon, steps * step_size) / steps
             if self._guarded:
                 step_size = max(step_size, least)
             points, value, gradient = end, end_value, end_gradient

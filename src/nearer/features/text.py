@@ -83,11 +83,7 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
     _constraints: ClassVar = {"max_features": COUNT, "min_df": COUNT, "stop_words": STOP_WORDS}
 
     def __init__(
-        self,
-        max_features: int = 20_000,
-        *,
-        min_df: int = 2,
-        stop_words: str | list[str] | None = "english",
+        self, max_features: int = 20_000, *, min_df: int = 2, stop_words: str | list[str] | None = "english"
     ) -> None:
         self.max_features = max_features
         self.min_df = min_df
@@ -126,9 +122,8 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         check_parameters(self)
         texts = as_texts(X)
         with unchanged_on_failure(self):
-            counter = CountVectorizer(
-                token_pattern=TERM, stop_words=self.stop_words, min_df=self.min_df, dtype=np.float64
-            )
+            selection = {"stop_words": self.stop_words, "min_df": self.min_df}
+            counter = CountVectorizer(token_pattern=TERM, dtype=np.float64, **selection)
             try:
                 counts = csr_array(counter.fit_transform(texts))
             except ValueError as error:

@@ -137,9 +137,7 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     if suffix == ".npy":
         more = ["names"] * (comparisons.names is not None) + [*optional_columns(comparisons), *comparisons.extra]
         if more:
-            raise ValueError(
-                f".npy keeps the rows alone, and there are {', '.join(more)} too; .npz keeps everything"
-            )
+            raise ValueError(f".npy keeps only rows, and there are {', '.join(more)} too; .npz keeps everything")
         with path.open("wb") as file:
             np.save(file, comparisons.rows, allow_pickle=False)
         return
@@ -196,9 +194,8 @@ def _features(path: Path, found: dict[str, NDArray[Any]]) -> Any:
 def _finite(path: Path, X: NDArray[Any], sparse: Any = None) -> NDArray[np.float64]:
     """Return a table as float64; the error for an entry of a sparse one names its row and column."""
     if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{path}: X must be a table of numbers, one row per object; got {X.dtype} of shape {X.shape}"
-        )
+        kind = f"{X.dtype} of shape {X.shape}"
+        raise ValueError(f"{path}: X must be a table of numbers, one row per object; got {kind}")
     numbers = np.ascontiguousarray(X, dtype=np.float64)
     if not np.isfinite(numbers).all():
         row, column = np.argwhere(~np.isfinite(numbers))[0]

@@ -147,9 +147,8 @@ def parse_answer(
         fields_listed = ", ".join(map(repr, record)) or "no fields"
         raise BadRowError(0, f"has {fields_listed}, which says nothing; understood are\n{understood_headers()}")
     its_id = record.get(layout.optional.get("answers", ""))
-    layout = replace(
-        layout, optional={what: name for what, name in layout.optional.items() if what == "weights"}, others=()
-    )
+    optional = {what: name for what, name in layout.optional.items() if what == "weights"}
+    layout = replace(layout, optional=optional, others=())
     columns = {name: _column([record.get(name)]) for name in layout.objects}
     columns |= {name: [record[name]] for name in layout.optional.values()}
     if named and names is None and not _all_numbers([record.get(name) for name in layout.objects]):

@@ -166,9 +166,8 @@ def _as_list(cells: Column) -> Sequence[Any]:
 def unknown_headers(path: Path, headers: Sequence[str]) -> ValueError:
     """Return the error for headers that are no layout of answers."""
     listed = ", ".join(map(repr, headers))
-    return ValueError(
-        f"{path}: cannot tell what the columns {listed} mean; understood are\n{understood_headers()}"
-    )
+    known = understood_headers()
+    return ValueError(f"{path}: cannot tell what the columns {listed} mean; understood are\n{known}")
 
 
 def check_columns(path: Path, columns: Sequence[str], headers: Sequence[str]) -> None:
@@ -270,8 +269,6 @@ def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
         layout = understand([*columns, name])
         extras = () if layout is None else (*layout.others, *(OPTIONAL.keys() - ARGUMENTS))
         if name in columns or layout is None or layout.objects != headers or name not in extras:
-            raise ValueError(
-                f"an extra column cannot be called {name!r} in a table: the name means something else"
-            )
+            raise ValueError(f"an extra column of a table cannot be called {name!r}, which means something else")
         columns[name] = column
     return columns

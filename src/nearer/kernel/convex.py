@@ -44,15 +44,7 @@ class Smooth:
 
 
 class SmoothHinge:
-    """The hinge of GNMDS with a proximal term around the multipliers of the last round.
-
-    Parameters
-    ----------
-    loss : object
-        A loss with a ``hinge_margin``.
-    multipliers : array
-        The centre of the proximal term: one per row, from 0 to 1.
-    """
+    """The hinge of GNMDS with a proximal term around multipliers, one per row, from 0 to 1."""
 
     def __init__(self, loss: Any, multipliers: np.ndarray) -> None:
         self.margin = loss.hinge_margin
@@ -84,17 +76,7 @@ class SmoothHinge:
 
 
 class Bounds(NamedTuple):
-    """The objective of a kernel and what is known of the optimum.
-
-    Attributes
-    ----------
-    objective : float
-        The objective of the kernel, hinge and all.
-    lower : float or None
-        A lower bound of every kernel's objective; None if there is none.
-    slack : float
-        Mean distance of the lines that certify it below the losses.
-    """
+    """The objective of a kernel, a lower bound of the optimum, and the mean slack of the lines that certify it."""
 
     objective: float
     lower: float | None
@@ -102,19 +84,7 @@ class Bounds(NamedTuple):
 
 
 class KernelProblem:
-    """Comparisons, loss and ridge as a function of a kernel.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        What the kernel should satisfy.
-    loss : object
-        A loss of two arrays of squared distances.
-    regularization : float
-        Weight of trace(K) / n beside the mean loss.
-    multipliers : array, optional
-        Multipliers of the hinge to start from.
-    """
+    """Comparisons, loss and ridge as a function of a kernel; the multipliers of the hinge are a warm start."""
 
     def __init__(
         self, comparisons: Comparisons, loss: Any, regularization: float, multipliers: np.ndarray | None = None

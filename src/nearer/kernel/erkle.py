@@ -1,153 +1,127 @@
-"""Algorithm 2 of the ERKLE paper: a stream of answers, each a step of the kernel, some taken again later.
+"""ERKLE, Algorithm 2 of Heim, Berger, Seversky and Hauskrecht (2015): a kernel from a stream of answers.
 
-Each answer pushes the kernel (:mod:`~nearer.kernel.directions`) as far as a rule says
-(:mod:`~nearer.kernel.step_size`), and the kernel is put back among the positive semidefinite ones
-(:mod:`~nearer.kernel.psd_kernel`).
+Each answer is a step of the kernel (:mod:`~nearer.kernel.steps`), followed by a projection onto the positive
+semidefinite matrices (:mod:`~nearer.kernel.psd_kernel`). Earlier answers can be replayed, and eigenvalues shrunk.
 """
 
-from dataclasses import InitVar, dataclass, field
-from typing import Any
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 
-from nearer.kernel.directions import objects_of
-from nearer.kernel.large import LargeKernel
-from nearer.kernel.psd_kernel import Skipping, SmallKernel, Stepped
-from nearer.kernel.replay_buffer import Remembered
-from nearer.kernel.step_size import Length
-from nearer.kernel.symmetric import mirrored
+from nearer.kernel.state import ErkleState
+from nearer.kernel.steps import GradientStep, PassiveAggressiveStep, StepRule
+from nearer.losses import loss_trait, losses_with
+from nearer.monitor import Monitor
+from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, Constraint, either, is_number, one_of
+from nearer.solver import Solver
 
-SMALL = 150  # objects up to which LAPACK solves the eigenproblem of a step faster
-
-
-@dataclass
-class Rules:
-    """What the estimator's parameters ask for.
-
-    Attributes
-    ----------
-    length : callable
-        The length of a step.
-    passes : int
-        Steps for each new answer.
-    fair : bool
-        Whether answers drawn less often are favoured.
-    shrinkage : float
-        By how much all eigenvalues fall for as many answers as there are objects.
-    """
-
-    length: Length
-    passes: int
-    fair: bool
-    shrinkage: float
+CHUNK = 50  # answers between two reports to the monitor
+PASSIVE_AGGRESSIVE = "passive-aggressive"
+DECAYING: dict[str, Callable[[int], float]] = {"1/t": lambda t: 1.0 / t, "1/sqrt(t)": lambda t: 1.0 / math.sqrt(t)}
+STEP_SIZE = either(one_of(PASSIVE_AGGRESSIVE, *DECAYING), POSITIVE)
 
 
-@dataclass(eq=False)
-class Erkle:
-    """The state of the algorithm between two answers.
+class AnswerStream:
+    """Answers in the order of learning, in chunks: the problem that ERKLE solves."""
 
-    Attributes
-    ----------
-    kernel : array of shape (n, n)
-        A positive semidefinite matrix, which becomes the algorithm's own.
-    skipping : Skipping
-        The bound that skips projections.
-    random : numpy.random.Generator
-        Draws answers to go over again.
-    remembered : Remembered
-        The answers that can be drawn.
-    n_seen, n_updates : int
-        Answers seen, and steps of a positive length.
-    unpaid : int
-        Answers since the eigenvalues last shrank.
-    shift : float
-        That of the inverse of a large kernel.
-    """
+    def __init__(self, rows: np.ndarray, weights: np.ndarray | None, loss: Any) -> None:
+        self._rows, self._weights, self.loss = rows, weights, loss
+        self.n_chunks = math.ceil(len(rows) / CHUNK)
 
-    kernel: InitVar[np.ndarray]
-    skipping: Skipping
-    random: np.random.Generator
-    remembered: Remembered = field(default_factory=Remembered.none)
-    n_seen: int = 0
-    n_updates: int = 0
-    unpaid: int = 0
-    shift: float = 0.0
-    _copy: np.ndarray | None = field(default=None, init=False, repr=False)
+    def chunks(self) -> Iterator[list[tuple[list[int], float]]]:
+        """Yield lists of rows (i, j, l, k) with their weights."""
+        for start in range(0, len(self._rows), CHUNK):
+            part = slice(start, start + CHUNK)
+            rows = self._rows[part].tolist()
+            if self._rows.shape[1] == 3:
+                rows = [[a, b, a, c] for a, b, c in rows]
+            weights = [1.0] * len(rows) if self._weights is None else self._weights[part].tolist()
+            yield list(zip(rows, weights, strict=True))
 
-    def __post_init__(self, kernel: np.ndarray) -> None:
-        self._take_in(kernel)
 
-    @property
-    def now(self) -> np.ndarray:
-        """The kernel as it is now: a read-only copy, made once after an answer."""
-        if self._copy is None:
-            copy = self.stepped.full()
-            copy.flags.writeable = False
-            self._copy = copy
-        return self._copy
+class ERKLE(Solver):
+    """Learns a kernel from a stream of answers; the parameters are those of :class:`nearer.OnlineKernel`."""
 
-    @property
-    def is_copied(self) -> bool:
-        """Whether there is a copy of the kernel as it is now."""
-        return self._copy is not None
+    needs: ClassVar = ("chunks", "loss")
+    _constraints: ClassVar = {
+        "step_size": STEP_SIZE,
+        "margin": NON_NEGATIVE,
+        "probability": either(
+            NONE, Constraint(lambda value: is_number(value) and 0.5 < value < 1, "a number between 0.5 and 1")
+        ),
+        "aggressiveness": either(NONE, POSITIVE),
+        "steps_per_answer": COUNT,
+        "replay": one_of("uniform", "fair"),
+        "shrinkage": NON_NEGATIVE,
+    }
 
-    def _take_in(self, kernel: np.ndarray) -> None:
-        self._copy = None
-        self.n_objects = len(kernel)
-        if self.n_objects <= SMALL:
-            self.stepped: Stepped = SmallKernel(kernel, self.skipping)
-        else:
-            self.stepped = LargeKernel(kernel, self.skipping, self.shift)
+    def __init__(
+        self,
+        step_size: str | float = PASSIVE_AGGRESSIVE,
+        *,
+        margin: float = 1.0,
+        probability: float | None = None,
+        aggressiveness: float | None = 0.7,
+        steps_per_answer: int = 1,
+        replay: str = "uniform",
+        shrinkage: float = 0.0,
+    ) -> None:
+        self.step_size = step_size
+        self.margin = margin
+        self.probability = probability
+        self.aggressiveness = aggressiveness
+        self.steps_per_answer = steps_per_answer
+        self.replay = replay
+        self.shrinkage = shrinkage
 
-    def settle(self) -> None:
-        """Come to the state of one that was just read from a file."""
-        self._copy = None
-        self.stepped.settle()
+    def step_rule(self, loss: Any) -> StepRule:
+        """Return the rule for the size of a step; ValueError for parameters that do not go together."""
+        if self.step_size != PASSIVE_AGGRESSIVE:
+            if self.probability is not None or self.margin != 1.0:
+                raise ValueError(
+                    f"margin and probability are for passive-aggressive steps, not for steps of {self.step_size!r}"
+                )
+            constant = self.step_size
+            return GradientStep(loss, DECAYING.get(str(constant), lambda t: float(constant)))
+        margin = self.margin
+        if self.probability is not None:
+            if not loss_trait(loss, "logistic"):
+                names = " and ".join(map(repr, losses_with("logistic")))
+                raise ValueError(
+                    f"probability is for the losses {names}, whose probability is the logistic function of "
+                    f"far - near; got loss={loss!r}: set a margin instead"
+                )
+            margin = math.log(self.probability) - math.log1p(-self.probability)
+        most = math.inf if self.aggressiveness is None else self.aggressiveness * (margin or 1.0)
+        return PassiveAggressiveStep(margin, most)
 
-    def grow(self, n_objects: int) -> None:
-        """Add objects of which nothing is known: each its own, at the same distance from all."""
-        if n_objects > self.n_objects:
-            self._copy = None
-            self.stepped.grow(n_objects)
-            self.skipping.bound = min(self.skipping.bound, 1.0)
-            if self.n_objects <= SMALL < n_objects:
-                self._take_in(self.stepped.full())
-            self.n_objects = n_objects
+    def _solve(self, problem: AnswerStream, start: ErkleState, monitor: Monitor) -> ErkleState:
+        state, rule = start, self.step_rule(problem.loss)
+        for number, chunk in enumerate(problem.chunks(), start=1):
+            distances = []
+            for row, weight in chunk:
+                distances.append(self._learn(state, row, weight, rule))
+                if monitor.stopped:
+                    break
+            loss = rule.mean_loss(distances)
+            if not monitor.go_on(state, loss=loss, iteration=number, n_steps=state.n_updates):
+                break
+        return state
 
-    def see(self, row: Any, weight: float, rules: Rules) -> None:
-        """Learn from one comparison (i, j, l, k), and once more from some seen before."""
-        self._copy = None
-        self.n_seen += 1
-        self._take(row, weight, rules.length, self.n_seen)
-        if rules.passes > 1:
-            self.remembered.add(row, weight)
-            if self.n_seen > 2 * rules.passes:
-                for k in range(1, rules.passes):
-                    again, its_weight = self.remembered.draw(self.random, rules.fair)
-                    self._take(again, its_weight, rules.length, self.n_seen + k)
-        if rules.shrinkage > 0.0:
-            self.unpaid += 1
-            if self.unpaid >= self.n_objects:
-                self._shrink(rules.shrinkage)
-
-    def _take(self, row: Any, weight: float, length: Length, t: int) -> None:
-        objects, direction = objects_of(*row)
-        small = self.stepped.at(objects)
-        (i, j), (l, k) = direction.near, direction.far  # noqa: E741
-        near = max(0.0, float(small[i, i] + small[j, j] - 2.0 * small[i, j]))
-        far = max(0.0, float(small[l, l] + small[k, k] - 2.0 * small[l, k]))
-        gamma = length(near, far, direction.slope, weight, t)
-        if gamma > 0.0:
-            self.stepped.step(objects, direction, gamma)
-            self.n_updates += 1
-
-    def _shrink(self, amount: float) -> None:
-        """Lower all eigenvalues, to zero at most: the proximal step of the trace, n³ for n answers."""
-        values, vectors = eigh(self.stepped.full(), overwrite_a=True, check_finite=False)
-        values = np.maximum(values - amount, 0.0)
-        kept = values > 0.0
-        self.skipping.bound = float(values[0])
-        self.shift = getattr(self.stepped, "shift", 0.0)
-        self.unpaid = 0
-        self._take_in(mirrored(np.asfortranarray((vectors[:, kept] * values[kept]) @ vectors[:, kept].T)))
+    def _learn(self, state: ErkleState, row: Any, weight: float, rule: StepRule) -> tuple[float, float]:
+        """Learn one comparison, and again some earlier ones; return its squared distances before."""
+        state.n_seen += 1
+        distances = state.step(row, weight, rule, state.n_seen)
+        if self.steps_per_answer > 1:
+            state.buffer.add(row, weight)
+            if state.n_seen > 2 * self.steps_per_answer:
+                for k in range(1, self.steps_per_answer):
+                    earlier, its_weight = state.buffer.draw(state.random, self.replay == "fair")
+                    state.step(earlier, its_weight, rule, state.n_seen + k)
+        if self.shrinkage > 0.0:
+            state.n_unshrunk += 1
+            if state.n_unshrunk >= state.n_objects:
+                state.shrink(self.shrinkage)
+        return distances

@@ -1,189 +1,177 @@
-"""ERKLE's projection for many objects, where an eigenproblem a step would be all the cost.
+"""ERKLE's projection for many objects, where an eigenproblem per step would dominate the cost.
 
-Beside K lives the inverse M = (K + εI)⁻¹, kept up to date by rank-one terms. K⁺ = K + ω p pᵀ is semidefinite, so
-the eigenvector of the one negative eigenvalue μ of K⁺ - ω u uᵀ is (K⁺ - μI)⁻¹u, and it lies in the Krylov space of
-u and M. There Lanczos' method needs some ten products, whatever n is: apart from μ's place, the spectrum of M lies
-in (0, 1/ε]. It converges fastest for ε near |μ|, so ε follows the sizes of late. Each eigenvector is held against
-K itself by one more product; when it fails (the inverse has drifted, or ε is far off), the inverse is made anew.
+Beside K the inverse M = (K + εI)⁻¹ is kept up to date by rank-one terms. K⁺ = K + ω p pᵀ is semidefinite, so the
+eigenvector of the one negative eigenvalue μ of K⁺ - ω u uᵀ is (K⁺ - μI)⁻¹u, which is in the Krylov space of u and
+M. Lanczos' method needs some ten products there, whatever n is: apart from μ's place, the spectrum of M lies in
+(0, 1/ε]. It converges fastest for ε near |μ|, so ε follows the recent sizes. Each eigenvector is checked against K
+itself by one more product; if it fails (the inverse has drifted, or ε is far off), the inverse is recomputed.
 """
 
 from collections import deque
-from collections.abc import Callable
-from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 
 from nearer.jit import bind
 from nearer.kernel import loops
-from nearer.kernel.directions import Direction
-from nearer.kernel.psd_kernel import Skipping
+from nearer.kernel.psd_kernel import EigenvalueBound
+from nearer.kernel.steps import Direction
 from nearer.kernel.symmetric import UpdatedMatrix
 
 FLOOR = 1e-10  # eigenvalues above -FLOOR * trace count as zero
-RESIDUAL = 1e-11  # an eigenvector is good enough when its residual is below RESIDUAL * trace
-MOST_PRODUCTS = 100
-FIRST_SHIFT = 1 / 15  # of the step that first needs an inverse: a typical |μ|
-LOOK = 16  # projections after which the shift is looked at again, in the light of eight times as many
-KEPT = 10_000  # counts of products
-DRIFT = 1e-7  # error of the inverse, of a vector of length one, above which it is made anew
-INVERSE, HORIZON = 250, 250  # products that a new inverse costs, and projections in which it has to pay
+RESIDUAL = 1e-11  # an eigenvector is accurate enough if its residual is below RESIDUAL * trace
+MAX_PRODUCTS = 100
+FIRST_SHIFT = 1 / 15  # of the first step that needs an inverse: a typical |μ|
+INTERVAL = 16  # projections between two checks of the shift, which look back on eight times as many
+N_COUNTS = 10_000  # counts of products to keep
+MAX_DRIFT = 1e-7  # error of the inverse, on a unit vector, above which it is recomputed
+INVERSE_COST, HORIZON = 250, 250  # cost of a new inverse in products, and projections in which it has to pay
 
 
 class LargeKernel:
-    """A kernel of many objects that takes steps.
+    """A kernel of many objects that takes steps; it owns the positive semidefinite matrix that it starts from.
 
-    Parameters
-    ----------
-    kernel : array of shape (n, n)
-        A positive semidefinite matrix; it becomes the kernel's own.
-    skipping : Skipping
-        With a lower bound of its eigenvalues.
-    shift : float, default=0
-        ε to begin with; by default it is found.
-
-    Attributes
-    ----------
-    products : deque of int
-        Products with an n × n matrix that the last eigenproblems took, one number each.
-    n_inverses : int
-        Inverses made.
+    ``shift`` is ε; 0 to choose it. ``products`` has the number of products with an n × n matrix of the last
+    eigenproblems, and ``n_inverses`` is the number of inverses computed.
     """
 
-    def __init__(self, kernel: np.ndarray, skipping: Skipping, shift: float = 0.0) -> None:
-        self.skipping = skipping
+    def __init__(self, matrix: np.ndarray, bound: EigenvalueBound, shift: float = 0.0) -> None:
+        self.bound = bound
         self.shift = shift
-        self.products: deque[int] = deque(maxlen=KEPT)
+        self.products: deque[int] = deque(maxlen=N_COUNTS)
         self.n_inverses = 0
-        self._matrix = UpdatedMatrix(kernel)
+        self._matrix = UpdatedMatrix(matrix)
         self._trace = self._matrix.trace()
         self._inverse: UpdatedMatrix | None = None
-        self._sizes: deque[float] = deque(maxlen=LOOK * 8)
-        self._lanczos = Lanczos(len(kernel))
+        self._sizes: deque[float] = deque(maxlen=INTERVAL * 8)
+        self._lanczos = Lanczos(len(matrix))
 
-    def at(self, objects: list[int]) -> np.ndarray:
-        """Return the small matrix of these rows and columns."""
-        return self._matrix.at(objects)
+    def submatrix(self, objects: list[int]) -> np.ndarray:
+        """Return the entries of some rows and columns."""
+        return self._matrix.submatrix(objects)
 
-    def full(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """Return a copy of the kernel."""
-        return self._matrix.full()
+        return self._matrix.to_array()
 
-    def settle(self) -> None:
-        """Come to the state of a kernel that was just made from ``full()``."""
-        self._matrix.settle()
+    def reset(self) -> None:
+        """Drop all that is derived, as if the kernel had just been made of ``to_array()``."""
+        self._matrix.flush()
         self._trace = self._matrix.trace()
         self._inverse = None
         self._sizes.clear()
 
-    def step(self, objects: list[int], direction: Direction, length: float) -> None:
-        """Take a step of that length and project."""
+    def step(self, objects: list[int], direction: Direction, step_size: float) -> None:
+        """Take a step and project."""
         try:
-            self._step(objects, direction.up, direction.down, direction.spread * length)
+            self._step(objects, direction, direction.eigenvalue * step_size)
         except BaseException:  # an interruption may have come between matrix and inverse
             self._inverse = None
             raise
 
-    def _step(self, objects: list[int], up: np.ndarray, down: np.ndarray, fall: float) -> None:
-        bound = max(0.0, self.skipping.bound)
-        skip = self.skipping.may_skip(fall)
+    def _step(self, objects: list[int], direction: Direction, omega: float) -> None:
+        up, down = direction.up, direction.down
+        lower = max(0.0, self.bound.value)
+        skip = self.bound.lower(omega)
         if self._inverse is not None:
-            moved = self._inverse.combination(objects, up)
-            self._inverse.add(moved, -fall / (1.0 + fall * (up @ moved[objects])))
-        self._matrix.add_at(objects, fall * np.outer(up, up))
+            image = self._inverse.sparse_product(objects, up)
+            self._inverse.add_rank_one(image, -omega / (1.0 + omega * (up @ image[objects])))
+        self._matrix.add_submatrix(objects, omega * direction.up_up)
         eigenvalue, vector = 0.0, None
         if not skip:
-            eigenvalue, vector = self._negative(objects, down, fall, bound)
-            self.skipping.bound = 0.0
+            eigenvalue, vector = self._negative_eigenpair(objects, down, omega, lower)
+            self.bound.value = 0.0
         if self._inverse is not None:
-            self._lower(self._inverse, objects, down, fall, eigenvalue, vector)
-        if vector is not None:  # first, so that an interruption leaves a kernel too large, not one with a hole
-            self._matrix.add(vector, -eigenvalue)
+            self._downdate_inverse(self._inverse, objects, down, omega, eigenvalue, vector)
+        if vector is not None:  # first, so that an interruption leaves a kernel that is too large, not indefinite
+            self._matrix.add_rank_one(vector, -eigenvalue)
             self._trace -= eigenvalue
-        self._matrix.add_at(objects, -fall * np.outer(down, down))
+        self._matrix.add_submatrix(objects, -omega * direction.down_down)
         if vector is not None:
-            self._follow(-eigenvalue)
+            self._adapt_shift(-eigenvalue)
 
-    def _negative(
-        self, objects: list[int], down: np.ndarray, fall: float, bound: float
+    def _negative_eigenpair(
+        self, objects: list[int], down: np.ndarray, omega: float, lower: float
     ) -> tuple[float, np.ndarray | None]:
-        """Return the negative eigenpair of the matrix less fall * down downᵀ; 0 and None if there is none."""
+        """Return the negative eigenpair of the matrix less omega * down downᵀ; 0 and None if there is none."""
         self.products.append(0)
         if self._inverse is None:
-            self.shift = self.shift or fall * FIRST_SHIFT
+            self.shift = self.shift or omega * FIRST_SHIFT
             self._invert()
-        elif self.skipping.n_projections % LOOK == 0 and self._has_drifted(self._inverse, objects, down):
+        elif self.bound.n_projections % INTERVAL == 0 and self._has_drifted(self._inverse, objects, down):
             self._invert()
         for _ in range(2):
             assert self._inverse is not None
-            found = self._lanczos.run(self._inverse, objects, down, fall, self.shift, self._trace, bound)
-            known, eigenvalue, vector = found
+            sign, eigenvalue, vector = self._lanczos.run(
+                self._inverse, objects, down, omega, self.shift, self._trace, lower
+            )
             self.products[-1] += self._lanczos.size - 1
-            if known == loops.POSITIVE:
+            if sign == loops.POSITIVE:
                 return 0.0, None
-            if known == loops.NEGATIVE:
+            if sign == loops.NEGATIVE:
                 residual = self._matrix.product(vector) - eigenvalue * vector
-                residual[objects] -= fall * (down @ vector[objects]) * down
+                residual[objects] -= omega * (down @ vector[objects]) * down
                 self.products[-1] += 1
                 if np.linalg.norm(residual) <= 10 * RESIDUAL * self._trace:
                     return eigenvalue, vector
             self.shift = max(-eigenvalue, self.shift / 100)
             self._invert()
-        matrix = self._matrix.settle().copy(order="F")
-        matrix[np.ix_(objects, objects)] -= fall * np.outer(down, down)
+        matrix = self._matrix.flush().copy(order="F")
+        matrix[np.ix_(objects, objects)] -= omega * np.outer(down, down)
         values, vectors = eigh(matrix, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
-        lowest = float(values[0])
-        return (lowest, vectors[:, 0]) if lowest < 0.0 else (0.0, None)
+        smallest = float(values[0])
+        return (smallest, vectors[:, 0]) if smallest < 0.0 else (0.0, None)
 
     def _has_drifted(self, inverse: UpdatedMatrix, objects: list[int], down: np.ndarray) -> bool:
-        """Whether the inverse is one no longer, seen on one vector. A proof that all is well rests on it alone."""
-        image = inverse.combination(objects, down)
-        back = self._matrix.product(image) + self.shift * image
-        back[objects] -= down
+        """Whether the inverse is inaccurate, tested on one vector: nothing else checks a positive outcome."""
+        image = inverse.sparse_product(objects, down)
+        error = self._matrix.product(image) + self.shift * image
+        error[objects] -= down
         self.products[-1] += 1
-        return bool(np.linalg.norm(back) > DRIFT)
+        return bool(np.linalg.norm(error) > MAX_DRIFT)
 
-    def _lower(
+    def _downdate_inverse(
         self,
         inverse: UpdatedMatrix,
         objects: list[int],
         down: np.ndarray,
-        fall: float,
+        omega: float,
         eigenvalue: float,
         vector: np.ndarray | None,
     ) -> None:
-        """Take fall * down downᵀ from the matrix that is inverted, and the projection if there is one, at once.
+        """Apply -omega * down downᵀ and the projection, if there is one, to the inverse at once.
 
-        One after the other would pass through a matrix that can be all but singular.
+        One after the other would pass through a matrix that can be nearly singular.
         """
-        moved = inverse.combination(objects, down)
+        image = inverse.sparse_product(objects, down)
         if vector is None:
-            inverse.add(moved, fall / (1.0 - fall * (down @ moved[objects])))
+            inverse.add_rank_one(image, omega / (1.0 - omega * (down @ image[objects])))
             return
-        turned = inverse.product(vector)
+        other = inverse.product(vector)
         self.products[-1] += 1
-        both = down @ turned[objects]
-        core = np.array([[down @ moved[objects] - 1.0 / fall, both], [both, vector @ turned - 1.0 / eigenvalue]])
+        cross = down @ other[objects]
+        core = np.array([[down @ image[objects] - 1.0 / omega, cross], [cross, vector @ other - 1.0 / eigenvalue]])
         values, axes = np.linalg.eigh(np.linalg.inv(core))
         for value, axis in zip(values, axes.T, strict=True):
-            inverse.add(axis[0] * moved + axis[1] * turned, -value)
+            inverse.add_rank_one(axis[0] * image + axis[1] * other, -value)
 
-    def _follow(self, size: float) -> None:
-        """Note the size of a negative eigenvalue; drop the inverse where another shift would pay for a new one."""
+    def _adapt_shift(self, size: float) -> None:
+        """Record the size of a negative eigenvalue; drop the inverse if another shift would pay for a new one."""
         self._sizes.append(size)
-        if self.skipping.n_projections % LOOK == 0:
+        if self.bound.n_projections % INTERVAL == 0:
             sizes = np.array(self._sizes)
             shifts = np.append(np.geomspace(sizes.min(), sizes.max(), 13), self.shift)
             costs = expected_products(sizes, shifts[:, None], RESIDUAL * self._trace).mean(axis=1)
             best = int(np.argmin(costs))
-            if HORIZON * (costs[-1] - costs[best]) > INVERSE:
+            if HORIZON * (costs[-1] - costs[best]) > INVERSE_COST:
                 self.shift, self._inverse = float(shifts[best]), None
 
     def _invert(self) -> None:
-        """Make the inverse anew, by Cholesky's factors and in place."""
-        self._inverse = None  # room for the new one
+        """Compute the inverse by Cholesky's factorisation, in place."""
+        self._inverse = None  # frees its memory
         self.shift = max(self.shift, 10 * FLOOR * self._trace)  # what counts as zero may be negative
-        base = self._matrix.settle().copy(order="F")
+        base = self._matrix.flush().copy(order="F")
         base[np.diag_indices_from(base)] += self.shift
         factor, failed = lapack.dpotrf(base, lower=1, overwrite_a=1)
         if failed:
@@ -193,18 +181,18 @@ class LargeKernel:
         self.n_inverses += 1
 
     def grow(self, n_objects: int) -> None:
-        """Add objects that are each their own: a row and a column of the identity."""
-        lanczos, inverse, new = Lanczos(n_objects), self._inverse, n_objects - len(self._matrix)
-        self._inverse = None  # unless all goes well
+        """Add objects, each a row and a column of the identity."""
+        lanczos, inverse, n_new = Lanczos(n_objects), self._inverse, n_objects - len(self._matrix)
+        self._inverse = None  # stays so if memory runs out
         self._matrix.grow(n_objects, 1.0)
-        self._lanczos, self._trace = lanczos, self._trace + new
+        self._lanczos, self._trace = lanczos, self._trace + n_new
         if inverse is not None:
             inverse.grow(n_objects, 1.0 / (1.0 + self.shift))
             self._inverse = inverse
 
 
 def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:
-    """Return about how many products an eigenvalue of that size takes with that shift.
+    """Return about how many products an eigenvalue of this size takes with this shift.
 
     Examples
     --------
@@ -215,63 +203,53 @@ def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.nda
     return 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * size / tol)
 
 
-@cache
-def compiled_secular() -> Callable[..., tuple[int, float, float]]:
-    """Return the secular equation, compiled; not kept with a kernel, which can be pickled."""
-    return bind(loops.secular)
-
-
 class Lanczos:
-    """Lanczos' method on the inverse, with room for its vectors.
+    """Lanczos' method on the inverse, with a workspace for n objects.
 
-    Parameters
-    ----------
-    n : int
-        Objects.
-
-    Attributes
-    ----------
-    size : int
-        Vectors of the last run; all but the first took a product.
+    ``size`` is the number of vectors of the last run; all but the first took a product.
     """
 
     def __init__(self, n: int) -> None:
         self.size = 0
-        self._vectors = np.empty((n, MOST_PRODUCTS + 1), order="F")
+        self._vectors = np.empty((n, MAX_PRODUCTS + 1), order="F")
+        self._secular = bind(loops.secular)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # neither workspace nor machine code is pickled
+        return Lanczos, (len(self._vectors),)
 
     def run(
         self,
         inverse: UpdatedMatrix,
         objects: list[int],
         down: np.ndarray,
-        fall: float,
+        omega: float,
         shift: float,
         trace: float,
-        bound: float,
+        lower: float,
     ) -> tuple[int, float, np.ndarray]:
-        """Return whether a negative eigenvalue is known to be there or not, which, and its eigenvector."""
-        basis, secular = self._vectors, compiled_secular()
-        alpha, beta, c = np.zeros((3, MOST_PRODUCTS))
+        """Return the sign of the smallest eigenvalue if it is known, the eigenvalue and its eigenvector."""
+        basis = self._vectors
+        alpha, beta, c = np.zeros((3, MAX_PRODUCTS))
         basis[:, 0] = 0.0
         basis[objects, 0] = down
-        for size in range(1, MOST_PRODUCTS + 1):
+        for size in range(1, MAX_PRODUCTS + 1):
             last, before = basis[:, size - 1], basis[:, :size]
-            following = inverse.combination(objects, down) if size == 1 else inverse.product(last)
-            overlap = following @ before
-            following -= before @ overlap
-            following -= before @ (following @ before)
-            alpha[size - 1], beta[size - 1] = overlap[-1], np.sqrt(following @ following)
-            known, eigenvalue, residual = secular(alpha, beta, size, fall, shift, FLOOR * trace, bound, c)
-            basis[:, size] = following / (beta[size - 1] or 1.0)
-            if known == loops.POSITIVE or (known == loops.NEGATIVE and residual <= RESIDUAL * trace):
+            new = inverse.sparse_product(objects, down) if size == 1 else inverse.product(last)
+            overlap = new @ before
+            new -= before @ overlap
+            new -= before @ (new @ before)
+            alpha[size - 1], beta[size - 1] = overlap[-1], np.sqrt(new @ new)
+            sign, eigenvalue, residual = self._secular(alpha, beta, size, omega, shift, FLOOR * trace, lower, c)
+            basis[:, size] = new / (beta[size - 1] or 1.0)
+            if sign == loops.POSITIVE or (sign == loops.NEGATIVE and residual <= RESIDUAL * trace):
                 break
         else:
-            known = loops.UNDECIDED
+            sign = loops.UNDECIDED
         self.size = size
-        # The vector is T c, T with its last row, the one that leads out of the space.
+        # The vector is T c, where T includes the row that leads out of the space.
         weights = np.zeros(size + 1)
         weights[:size] = alpha[:size] * c[:size]
         weights[: size - 1] += beta[: size - 1] * c[1:size]
         weights[1:] += beta[:size] * c[:size]
         vector = basis[:, : size + 1] @ weights
-        return known, eigenvalue, vector / np.linalg.norm(vector)
+        return sign, eigenvalue, vector / np.linalg.norm(vector)

@@ -1,6 +1,6 @@
-"""The one compiled loop of the kernels: the secular equation of a projection, on a small tridiagonal matrix.
+"""The secular equation of a projection, on a small tridiagonal matrix.
 
-It is asked after every step of Lanczos' method, and in numpy would take longer than that step.
+It is solved after every step of Lanczos' method; in numpy it would take longer than that step.
 """
 
 from typing import Any
@@ -14,21 +14,20 @@ NEWTON_STEPS = 40
 def secular(
     alpha: Any, beta: Any, size: int, weight: float, shift: float, floor: float, bound: float, c: Any
 ) -> tuple[int, float, float]:
-    """Say whether ``A - weight u uᵀ`` has a negative eigenvalue, and which; A is positive semidefinite.
+    """Return whether ``A - weight u uᵀ`` has a negative eigenvalue, that eigenvalue, and the residual; fill ``c``.
 
-    Lanczos' method on (A + shift I)⁻¹, started at the unit vector u, has left ``alpha`` on the diagonal and
-    ``beta`` beside it; ``beta[size - 1]`` leads out of the space. An eigenvalue μ < 0 solves weight * φ(μ) = 1
-    with φ(μ) = uᵀ(A - μI)⁻¹u, of which Gauss' quadrature is a lower bound φ_q. With s = shift + μ and c = (I -
-    sT)⁻¹e₁, the residual of the eigenvector is s beta c_q, and φ - φ_q is at most (s beta c_q)² (1/s + 1/(bound -
-    μ)), ``bound`` being a lower bound of A's eigenvalues: that proves that there is none below -floor.
-
-    Returns what is known, the eigenvalue and the norm of the unit eigenvector's residual; fills ``c``.
+    A is positive semidefinite. Lanczos' method on (A + shift I)⁻¹, started at the unit vector u, gave ``alpha`` on
+    the diagonal and ``beta`` beside it; ``beta[size - 1]`` leads out of the space. An eigenvalue μ < 0 solves
+    weight * φ(μ) = 1 with φ(μ) = uᵀ(A - μI)⁻¹u, of which Gauss' quadrature is a lower bound φ_q. With
+    s = shift + μ and c = (I - sT)⁻¹e₁, the residual of the eigenvector is s beta c_q, and φ - φ_q is at most
+    (s beta c_q)² (1/s + 1/(bound - μ)), where ``bound`` is a lower bound of A's eigenvalues: this can prove that
+    none is below -floor.
     """
     low, high = -weight, -floor
     mu = high
     for step in range(NEWTON_STEPS):
         s = shift + mu
-        # The last pivot first: then the first entry of c is one over the last pivot found.
+        # From the last pivot backwards: the first entry of c is then one over the last one computed.
         pivot = 1.0 - s * alpha[size - 1]
         c[size - 1] = pivot
         good = pivot > 0.0
@@ -36,7 +35,7 @@ def secular(
             pivot = 1.0 - s * alpha[i] - (s * beta[i]) ** 2 / pivot
             c[i] = pivot
             good = good and pivot > 0.0
-        if not good:  # beyond the smallest eigenvalue: φ has gone through infinity
+        if not good:  # beyond the smallest eigenvalue, where φ has a pole
             high = mu
             mu = 0.5 * (low + mu)
             continue
@@ -60,7 +59,7 @@ def secular(
             low = mu
         else:
             high = mu
-        # Newton's step for 1/φ = weight, which is nearly linear.
+        # A Newton step for 1/φ = weight, which is nearly linear.
         best = mu + (phi - weight * phi * phi) / slope
         if not low < best < high:
             best = 0.5 * (low + high)

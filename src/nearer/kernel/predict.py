@@ -13,13 +13,7 @@ from nearer.predict import ComparisonPredictor
 
 
 def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared distances of the near and of the far pair of each row.
-
-    Examples
-    --------
-    >>> kernel_distances(np.diag([1.0, 2.0, 3.0]), np.array([[0, 1, 2]]))
-    (array([3.]), array([4.]))
-    """
+    """Return the squared distances of the near and of the far pair of each row."""
     diagonal, second = kernel.diagonal(), 0 if rows.shape[1] == 3 else 2
 
     def squared(i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -32,12 +26,6 @@ def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
     """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names.
 
     A kernel is square, finite, symmetric and positive semidefinite.
-
-    Examples
-    --------
-    >>> check_kernel(np.array([[1.0, 2.0], [2.0, 1.0]]), None)
-    Traceback (most recent call last):
-    ValueError: the kernel is not positive semidefinite: its smallest eigenvalue is -1
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"a kernel is a square table; got shape {kernel.shape}")

@@ -1,61 +1,32 @@
 """A kernel that takes ERKLE's steps and stays positive semidefinite: Algorithm 1 of the paper.
 
-A step adds ω(p pᵀ - u uᵀ) to K, with p and u of three or four objects, so at most one eigenvalue μ becomes
-negative (Theorem 4.1), and adding |μ| v vᵀ for its eigenvector v gives the nearest positive semidefinite matrix.
-Weyl's inequality tells when that cannot be needed: a lower bound λ̂ of the eigenvalues falls by ω a step. Small
-kernels leave the eigenproblem to LAPACK; those of many objects have a file of their own,
-:mod:`nearer.kernel.large`.
+A step adds ω(p pᵀ - u uᵀ) to K, so at most one eigenvalue μ becomes negative (Theorem 4.1), and adding |μ| v vᵀ
+for its eigenvector v gives the nearest positive semidefinite matrix. By Weyl's inequality a lower bound λ̂ of the
+eigenvalues falls by ω per step; while it is not negative, no projection is needed. Small kernels leave the
+eigenproblem to LAPACK; for many objects see :mod:`nearer.kernel.large`.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import lapack
 
-from nearer.kernel.directions import Direction
-from nearer.kernel.symmetric import mirrored
-
-
-class Stepped(Protocol):
-    """What a kernel that takes steps does."""
-
-    def at(self, objects: list[int]) -> np.ndarray:
-        """Return the small matrix of these rows and columns."""
-
-    def step(self, objects: list[int], direction: Direction, length: float) -> None:
-        """Take a step of that length and project."""
-
-    def grow(self, n_objects: int) -> None:
-        """Add objects that are each their own: a row and a column of the identity."""
-
-    def full(self) -> np.ndarray:
-        """Return a copy of the kernel."""
-
-    def settle(self) -> None:
-        """Come to the state of a kernel that was just made from ``full()``."""
+from nearer.kernel.steps import Direction
+from nearer.kernel.symmetric import mirror_lower
 
 
 @dataclass
-class Skipping:
-    """The bound λ̂ that skips projections, with its counts.
+class EigenvalueBound:
+    """The lower bound λ̂ of the smallest eigenvalue; counts eigenproblems solved and skipped."""
 
-    Attributes
-    ----------
-    bound : float
-        λ̂, a lower bound of the smallest eigenvalue.
-    n_projections, n_skipped : int
-        Eigenproblems solved so far, and steps for which the bound ruled out that one was needed.
-    """
-
-    bound: float
+    value: float
     n_projections: int = 0
     n_skipped: int = 0
 
-    def may_skip(self, fall: float) -> bool:
-        """Lower the bound by Weyl's inequality; return whether the step surely leaves the kernel semidefinite."""
-        self.bound -= fall
-        if self.bound >= 0.0:
+    def lower(self, by: float) -> bool:
+        """Lower the bound by a step's eigenvalue; return whether no projection is needed."""
+        self.value -= by
+        if self.value >= 0.0:
             self.n_skipped += 1
             return True
         self.n_projections += 1
@@ -63,46 +34,48 @@ class Skipping:
 
 
 class SmallKernel:
-    """The algorithm as printed, the smallest eigenpair by LAPACK.
+    """The algorithm as printed, with the smallest eigenpair by LAPACK; copies the positive semidefinite matrix."""
 
-    Parameters
-    ----------
-    kernel : array of shape (n, n)
-        A positive semidefinite matrix; it is copied.
-    skipping : Skipping
-        With a lower bound of its eigenvalues.
-    """
+    def __init__(self, matrix: np.ndarray, bound: EigenvalueBound) -> None:
+        self.bound = bound
+        self._matrix = np.array(matrix, dtype=np.float64, order="F")
 
-    def __init__(self, kernel: np.ndarray, skipping: Skipping) -> None:
-        self.skipping = skipping
-        self._matrix = np.array(kernel, dtype=np.float64, order="F")
+    def submatrix(self, objects: list[int]) -> np.ndarray:
+        """Return the entries of some rows and columns."""
+        return self._matrix[objects][:, objects]
 
-    def at(self, objects: list[int]) -> np.ndarray:
-        """Return the small matrix of these rows and columns."""
-        return self._matrix[np.ix_(objects, objects)]
-
-    def step(self, objects: list[int], direction: Direction, length: float) -> None:
-        """Take a step of that length and project."""
-        fall = direction.spread * length
+    def step(self, objects: list[int], direction: Direction, step_size: float) -> None:
+        """Take a step and project."""
+        omega = direction.eigenvalue * step_size
         matrix = self._matrix.copy()  # an interruption leaves the old kernel in place
-        matrix[np.ix_(objects, objects)] += fall * direction.turn
-        if not self.skipping.may_skip(fall):
-            values, vectors = eigh(matrix, subset_by_index=[0, 0], check_finite=False)
-            lowest = float(values[0])
-            if lowest < 0.0:
-                matrix -= lowest * np.outer(vectors[:, 0], vectors[:, 0])
-            self.skipping.bound = max(0.0, lowest)
+        matrix[np.ix_(objects, objects)] += omega * (direction.up_up - direction.down_down)
+        if not self.bound.lower(omega):
+            smallest, vector = smallest_eigenpair(matrix)
+            if smallest < 0.0:
+                matrix -= smallest * np.outer(vector, vector)
+            self.bound.value = max(0.0, smallest)
         self._matrix = matrix
 
     def grow(self, n_objects: int) -> None:
-        """Add objects that are each their own: a row and a column of the identity."""
+        """Add objects, each a row and a column of the identity."""
         wider = np.eye(n_objects, order="F")
         wider[: len(self._matrix), : len(self._matrix)] = self._matrix
         self._matrix = wider
 
-    def full(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """Return a copy of the kernel."""
-        return mirrored(self._matrix.copy())
+        return mirror_lower(self._matrix.copy())
 
-    def settle(self) -> None:
-        """Nothing waits here."""
+    def reset(self) -> None:
+        """Do nothing: all state is in the matrix."""
+
+
+def smallest_eigenpair(matrix: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return what scipy.linalg.eigh does, without its preparations: a seventh of the time for 100 objects."""
+    n_work, n_integers, _ = lapack.dsyevr_lwork(len(matrix), lower=1)
+    values, vectors, _, _, failed = lapack.dsyevr(
+        matrix, range="I", il=1, iu=1, lower=1, lwork=int(n_work), liwork=int(n_integers)
+    )
+    if failed:
+        raise np.linalg.LinAlgError(f"LAPACK found no smallest eigenvalue (dsyevr returned {failed})")
+    return float(values[0]), vectors[:, 0]

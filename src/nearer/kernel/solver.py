@@ -24,21 +24,7 @@ HALVINGS = 60
 
 @dataclass
 class Solution:
-    """The best kernel so far.
-
-    Attributes
-    ----------
-    points : array of shape (n_objects, rank)
-        A factor of the kernel.
-    kernel : array of shape (n_objects, n_objects)
-        The kernel of lowest objective.
-    objective : float
-        Its objective.
-    gap : float or None
-        Upper bound of its excess over the optimum, if there is one.
-    multipliers : array or None
-        Of the hinge, one per row.
-    """
+    """The best kernel so far: points X with XXᵀ = kernel, and an upper bound of its excess over the optimum."""
 
     points: np.ndarray
     kernel: np.ndarray
@@ -121,15 +107,9 @@ def proximal_step(
 ) -> tuple[np.ndarray, float, float]:
     """Take a gradient step and the proximal map, halving the step size until the objective falls as predicted.
 
-    Returns
-    -------
-    points : array
-        Of the new kernel.
-    step_size : float
-        As taken.
-    residual : float
-        |new - old| / step_size times the larger of both norms: to first order, what the objective could still
-        fall by changing the kernel by as much as it is large. 0 at a stationary point only.
+    Return the points of the new kernel, the step size, and a residual: |new - old| / step_size times the larger
+    norm. To first order, this is how much the objective could still fall if the kernel changed by its own norm; it
+    is 0 at a stationary point only.
     """
     value, gradient = problem.value_and_gradient(kernel)
     for _ in range(HALVINGS):

@@ -16,8 +16,6 @@ from nearer.maps.plane import PALETTE, Plane, to_plane
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
 INK, FAINT, PAPER = "#1f2733", "#8b95a3", "#ffffff"
 LABELS_ALL, LABELS_SOME = 120, 1000  # all labels are drawn up to the first, none beyond the second
 LEGEND_ROWS = 24

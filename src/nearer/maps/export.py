@@ -20,11 +20,8 @@ from numpy.typing import ArrayLike
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.maps.align import Points
 from nearer.maps.draw import draw
-from nearer.maps.plane import PALETTE, Plane, to_plane
-
-__all__ = ["map_html", "write_map"]
+from nearer.maps.plane import PALETTE, Plane, Points, to_plane
 
 PICTURES = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 PAGES = (".html", ".htm")

@@ -87,9 +87,8 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     """
     points, target = (np.asarray(table, dtype=np.float64) for table in (points, reference))
     if points.ndim != 2 or target.ndim != 2 or len(points) != len(target):
-        raise ValueError(
-            f"points and reference must have as many rows; got shapes {points.shape} and {target.shape}"
-        )
+        shapes = f"{points.shape} and {target.shape}"
+        raise ValueError(f"points and reference must have as many rows; got shapes {shapes}")
     if not (np.isfinite(points).all() and np.isfinite(target).all()):
         raise ValueError("points and reference must be finite")
     n_dims = target.shape[1]
@@ -105,8 +104,8 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
 def superimpose(points: Floats, reference: Floats) -> tuple[Floats, Floats, Floats, float]:
     """Rotate centred points onto a centred reference: orthogonal Procrustes (Schönemann 1966).
 
-    Returns the points and the reference, padded with zeros to the same number of columns, the centre of the
-    reference, and the sum of the singular values of their cross product.
+    Return both, padded with zeros to the same number of columns, the centre of the reference, and the sum of the
+    singular values of their cross product.
     """
     n_dims = max(points.shape[1], reference.shape[1])
     points, reference = (np.pad(table, ((0, 0), (0, n_dims - table.shape[1]))) for table in (points, reference))

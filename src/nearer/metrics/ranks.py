@@ -24,16 +24,9 @@ RelevantOf = Callable[[slice], NDArray[np.bool_]]  # which objects are relevant 
 class RelevantRanks(NamedTuple):
     """Ranks of the relevant objects of some queries; one entry per relevant object, except in the last array.
 
-    Attributes
-    ----------
-    query : array of int
-        The query.
-    before, through : array of int
-        Number of objects that are ranked before its group of equal scores, and up to the group's end.
-    relevant_before, relevant_through : array of int
-        How many of those are relevant.
-    n_relevant : array of int, shape (n_queries,)
-        Relevant objects of each query.
+    `before` and `through` count the objects that are ranked before its group of equal scores, and up to the
+    group's end; `relevant_before` and `relevant_through` count the relevant ones of those. `n_relevant` has one
+    entry per query.
     """
 
     query: Integers
@@ -53,16 +46,7 @@ class RelevantRanks(NamedTuple):
 
 
 def rank_relevant(scores: NDArray[Any], relevant: NDArray[np.bool_]) -> RelevantRanks:
-    """Rank the objects of each query by its scores, and return the ranks of the relevant ones.
-
-    Examples
-    --------
-    >>> ranks = rank_relevant(np.array([[0.9, 0.7, 0.7]]), np.array([[True, False, True]]))
-    >>> ranks.before.tolist(), ranks.through.tolist()
-    ([0, 1], [1, 3])
-    >>> ranks.relevant_before.tolist(), ranks.relevant_through.tolist()
-    ([0, 1], [1, 2])
-    """
+    """Rank the objects of each query by its scores, and return the ranks of the relevant ones."""
     n_queries, n_objects = scores.shape
     order = np.argsort(scores, axis=1)[:, ::-1]
     ranked = np.take_along_axis(scores, order, axis=1)

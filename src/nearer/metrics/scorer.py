@@ -63,10 +63,8 @@ def retrieval_map_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = No
         scores = as_scores(scores_of(block))
         queries = codes[block]
         if scores.shape != (len(queries), n):
-            name = type(estimator).__name__
-            raise ValueError(
-                f"{name} returned scores of shape {scores.shape} for {len(queries)} queries and {n} objects"
-            )
+            expected = f"for {len(queries)} queries and {n} objects"
+            raise ValueError(f"{type(estimator).__name__} returned scores of shape {scores.shape} {expected}")
 
         def relevant(part: slice, queries: Any = queries) -> NDArray[np.bool_]:
             return queries[part, None] == codes

@@ -21,6 +21,7 @@ from nearer import __version__
 from nearer.models.saving import FORMAT, PIPELINE, RECORD
 from nearer.registry import PARTS, saved_models
 
+Record = dict[str, Any]  # what the JSON says of a model or pipeline
 MODEL_FIELDS: dict[str, type] = {"model": str, "params": dict, "learned": dict, "arrays": list}
 PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 
@@ -29,6 +30,7 @@ PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 #     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
+    "OnlineKernel": {"step": "learning_rate", "passes": "steps_per_answer", "n_seen_": "n_samples_seen_"},
     "LEGO": {"max_epochs": "max_iter"},
     "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
@@ -100,7 +102,7 @@ class _Unreadable(Exception):
     """What is wrong with the file, as the rest of a sentence that begins with its name."""
 
 
-def _pipeline(file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str) -> Any:
+def _pipeline(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], call: str) -> Any:
     """Read the steps of a pipeline, each as the model that it is."""
     from sklearn.pipeline import Pipeline
 
@@ -121,7 +123,7 @@ def _pipeline(file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str
     return Pipeline(list(zip(parameters, models, strict=True)))
 
 
-def _steps(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _steps(record: Record) -> list[tuple[str, Record]]:
     try:
         steps = [(name, of_step) for name, of_step in record["steps"]]
         names = {name for name, _ in steps if isinstance(name, str) and name and "__" not in name}
@@ -134,9 +136,7 @@ def _steps(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(name, {**of_step, "nearer": record.get("nearer")}) for name, of_step in steps]
 
 
-def _model(
-    file: zipfile.ZipFile, record: dict[str, Any], overrides: dict[str, Any], call: str, prefix: str = ""
-) -> Any:
+def _model(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], call: str, prefix: str = "") -> Any:
     """Read a model from its record and the members with this prefix."""
     try:
         listed = [str(entry["name"]) for entry in record["arrays"]]
@@ -161,7 +161,7 @@ def _member(file: zipfile.ZipFile, member: str) -> bytes:
         raise _Unreadable(f"is damaged: {member} cannot be read ({error})") from error
 
 
-def _read_record(file: zipfile.ZipFile) -> dict[str, Any]:
+def _read_record(file: zipfile.ZipFile) -> Record:
     content = _member(file, RECORD)
     try:
         record = json.loads(content)
@@ -209,7 +209,7 @@ def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
     return array
 
 
-def _model_class(record: dict[str, Any]) -> Any:
+def _model_class(record: Record) -> Any:
     name = record["model"]
     models = saved_models()
     if name not in models:
@@ -218,9 +218,7 @@ def _model_class(record: dict[str, Any]) -> Any:
     return getattr(import_module(models[name]), name)
 
 
-def _params(
-    record: dict[str, Any], arrays: dict[str, Any], overrides: dict[str, Any], call: str
-) -> dict[str, Any]:
+def _params(record: Record, arrays: dict[str, Any], overrides: dict[str, Any], call: str) -> dict[str, Any]:
     params = {}
     for key, value in record["params"].items():
         name, convert = _current_name(record["model"], key)
@@ -252,7 +250,7 @@ def _move_to_solver(kind: str, params: dict[str, Any]) -> None:
             params["solver"].set_params(**{name: value})
 
 
-def _build(record: dict[str, Any], kind: Any, params: dict[str, Any]) -> Any:
+def _build(record: Record, kind: Any, params: dict[str, Any]) -> Any:
     known = set(kind().get_params(deep=False))
     unknown = sorted(set(params) - known)
     if unknown:
@@ -263,7 +261,7 @@ def _build(record: dict[str, Any], kind: Any, params: dict[str, Any]) -> Any:
     return kind(**params)
 
 
-def _restore(model: Any, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _restore(model: Any, record: Record, arrays: dict[str, np.ndarray]) -> None:
     """Set the learned attributes: only those that the class declares, whatever else the file may hold."""
     try:
         for key, value in record["learned"].items():
@@ -287,13 +285,7 @@ class Custom(Exception):
 
 
 def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return the value that `nearer.models.saving.encode` turned into this JSON.
-
-    Examples
-    --------
-    >>> decode({"part": "TSTE", "module": "nearer.losses", "params": {"alpha": 2.0}}, {})
-    TSTE(alpha=2.0)
-    """
+    """Return the value that `nearer.models.saving.encode` turned into this JSON."""
     if isinstance(value, list):
         return [decode(item, arrays) for item in value]
     if not isinstance(value, dict):

@@ -126,9 +126,8 @@ def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.n
     name = type(model).__name__
     models = saved_models()
     if name not in models or getattr(import_module(models[name]), name, None) is not type(model):
-        raise TypeError(
-            f"cannot save {which}a {type(model).__qualname__}: model files hold {', '.join(sorted(models))}"
-        )
+        kind = type(model).__qualname__
+        raise TypeError(f"cannot save {which}a {kind}: model files hold {', '.join(sorted(models))}")
     if not hasattr(model, model._learned_arrays[0]):
         from sklearn.exceptions import NotFittedError
 
@@ -158,16 +157,7 @@ def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.n
 
 
 def encode(value: Any, where: str, arrays: dict[str, np.ndarray], *, custom: bool = True) -> Any:
-    """Return JSON for a value; arrays in it are put into `arrays` under names that begin with `where`.
-
-    Examples
-    --------
-    >>> arrays = {}
-    >>> encode((1, None, np.float32(0.5)), "params.pair", arrays)
-    {'tuple': [1, None, 0.5]}
-    >>> encode([0.0, math.inf], "params.range", arrays)
-    [0.0, {'float': 'inf'}]
-    """
+    """Return JSON for a value; arrays in it are put into `arrays` under names that begin with `where`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -202,9 +192,8 @@ def _encode_part(value: Any, where: str, arrays: dict[str, np.ndarray], custom: 
     kind = type(value)
     module = home_of(kind)
     if module is not None:
-        params = {
-            key: encode(item, f"{where}.{key}", arrays) for key, item in value.get_params(deep=False).items()
-        }
+        parameters = value.get_params(deep=False)
+        params = {key: encode(item, f"{where}.{key}", arrays) for key, item in parameters.items()}
         return {"part": kind.__name__, "module": module, "params": params}
     if not custom:
         raise TypeError(f"{where}: a model file cannot hold a {kind.__qualname__}")
@@ -213,20 +202,12 @@ def _encode_part(value: Any, where: str, arrays: dict[str, np.ndarray], custom: 
 
 
 def plain_array(value: Any, what: str) -> np.ndarray:
-    """Return an array that .npy can hold without pickle: finite numbers, booleans or text.
-
-    Examples
-    --------
-    >>> plain_array(np.array(["Vienna", "Rome"], dtype=object), "names_").dtype.kind
-    'U'
-    """
+    """Return an array that .npy can hold without pickle: finite numbers, booleans or text."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufU":
         items = array.ravel().tolist()
         if array.dtype.kind not in "OT" or not all(isinstance(item, str) for item in items):
-            raise TypeError(
-                f"{what}: a model file holds arrays of numbers, truth values or text, got {array.dtype}"
-            )
+            raise TypeError(f"{what}: a model file holds arrays of numbers, booleans or text, got {array.dtype}")
         array = np.array(items, dtype=str).reshape(array.shape)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{what} holds NaN or infinity: a model file does not")

@@ -1,7 +1,6 @@
 """Choosing settings by held-out data: candidates, folds, warm starts, and a rule that compares pairwise."""
 
-from nearer.selection.folds import FEW_ROWS, answer_folds, class_folds, subsample
-from nearer.selection.ridge import select_ridge
+from nearer.selection.folds import DEFAULT_RIDGE, answer_folds, class_folds, select_ridge, subsample
 from nearer.selection.search import (
     Selection,
     Trial,
@@ -14,17 +13,6 @@ from nearer.selection.search import (
 )
 
 __all__ = [
-    "FEW_ROWS",
-    "Selection",
-    "Trial",
-    "answer_folds",
-    "best",
-    "class_folds",
-    "clearly_worse",
-    "no_better_twice",
-    "previous_to_best",
-    "search",
-    "select_ridge",
-    "smallest_good",
-    "subsample",
+    "DEFAULT_RIDGE", "Selection", "Trial", "answer_folds", "best", "class_folds", "clearly_worse",
+    "no_better_twice", "previous_to_best", "search", "select_ridge", "smallest_good", "subsample",
 ]  # fmt: skip
