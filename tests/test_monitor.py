@@ -43,8 +43,9 @@ def test_a_loss_that_is_not_finite_is_no_convergence():
 def test_the_way_out_of_a_saddle_is_no_convergence():
     leaving = [1.0 - 1e-9 * 4.0**k for k in range(15)]
     settled = [leaving[-1]] * 5
-    assert run(Monitor(100, tol=1e-3), [*leaving, *settled]).n_iter > 15
-    assert run(Monitor(100, tol=1e-3), [1.0, 1.0, 1.0, 1.0, 0.5]).n_iter == 3, "a flat one is"
+    assert run(Monitor(100, tol=1e-3, saddle=1.0), [*leaving, *settled]).n_iter > 15
+    assert run(Monitor(100, tol=1e-3), [*leaving, *settled]).n_iter == 3, "away from a saddle it has settled"
+    assert run(Monitor(100, tol=1e-3, saddle=1.0), [1.0, 1.0, 1.0, 1.0, 0.5]).n_iter == 3, "a flat one is"
 
 
 def test_early_stopping_keeps_the_best_and_ends_five_iterations_later():

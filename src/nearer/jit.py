@@ -34,7 +34,9 @@ from nearer.losses import ops
 
 # Everything of fast mathematics but "nnan" and "ninf": a NaN or an infinity must stay visible.
 FLAGS = frozenset({"reassoc", "nsz", "arcp", "contract", "afn"})
-OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy", "no_cfunc_wrapper": True}
+# Helpers are called by loops alone: what would make them callable from Python takes as long to compile as they do.
+HELPER = {**OPTIONS, "no_cpython_wrapper": True}
 COMPILER = f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy errors"
 
 _compiled: dict[str, Any] = {}  # by hash: bound loops, and helpers that are not inlined
@@ -210,7 +212,7 @@ class _Copier:
         if hasattr(value, "_noinline"):
             key = f"{value.__name__}_{_hash(value, self.bound)}"
             if key not in _compiled:
-                _compiled[key] = numba.njit(**OPTIONS)(self.copy(value, value.__name__, callers))
+                _compiled[key] = numba.njit(**HELPER)(self.copy(value, value.__name__, callers))
             return _compiled[key]
         if value not in self.helpers:
             copy = self.copy(value, value.__name__, callers)
@@ -220,13 +222,13 @@ class _Copier:
     def _method(self, method: _Method) -> Any:
         """Compile a method of a loss with its parameters as constants."""
         function, parameters = method
-        compiled = numba.njit(**OPTIONS)(_Copier({}).copy(function, function.__name__))
+        compiled = numba.njit(**HELPER)(_Copier({}).copy(function, function.__name__))
         if parameters is None:
             return compiled
         if not parameters:
-            return numba.njit(**OPTIONS)(lambda near, far: compiled(None, near, far))
+            return numba.njit(**HELPER)(lambda near, far: compiled(None, near, far))
         numbers = namedtuple("Parameters", parameters)(**parameters)
-        return numba.njit(**OPTIONS)(lambda near, far: compiled(numbers, near, far))
+        return numba.njit(**HELPER)(lambda near, far: compiled(numbers, near, far))
 
 
 def _plain(function: Callable) -> FunctionType:

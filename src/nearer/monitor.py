@@ -71,6 +71,9 @@ class Monitor:
         when the loss changed by no more than ``tol`` in three iterations in a row. None: it never converges.
     relative : bool, default=False
         Whether the change of the loss is measured in units of the loss before it.
+    saddle : float, optional
+        The loss at a saddle point, such as that of all points at one place. Near it, a loss that falls ever faster
+        has not settled.
     judge : callable, optional
         Scores a state on held-out data; the best state is kept, and five iterations without a better one end
         the fit.
@@ -101,6 +104,7 @@ class Monitor:
     max_iter: int
     tol: float | None = None
     relative: bool = False
+    saddle: float | None = None
     judge: Judge | None = None
     snapshot: Callable[[Any], Any] = np.copy
     callback: Callback | None = None
@@ -117,7 +121,6 @@ class Monitor:
     _calm: int = 0
     _since_best: int = 0
     _change: float = np.inf
-    _faster: int = 0
     _bar: Any = None
     _handler: Any = None
 
@@ -231,7 +234,7 @@ class Monitor:
         """Return a monitor with the same settings for another start of the same fit."""
         fresh = replace(self, history=[], reason=None, best=None, parent=self)
         fresh._bar, fresh._handler, fresh._calm, fresh._since_best = None, None, 0, 0
-        fresh._change, fresh._faster = np.inf, 0
+        fresh._change = np.inf
         return fresh
 
     def resume(self) -> "Monitor":
@@ -287,9 +290,10 @@ class Monitor:
         self._change = before - loss
         tol = self.tol * before if self.relative else self.tol
         self._calm = self._calm + 1 if abs(self._change) <= tol else 0
-        # On its way out of a saddle, such as all points at one place, the loss falls ever faster: not settled.
-        self._faster = self._faster + 1 if self._change > 1.5 * last > 0.0 else 0
-        return self._calm >= CALM and self._faster < CALM - 1
+        leaving = (
+            self.saddle is not None and abs(loss - self.saddle) <= CALM * tol and self._change > 1.5 * last > 0.0
+        )
+        return self._calm >= CALM and not leaving
 
     def _is_past_best(self, state: Any, record: dict[str, Any]) -> bool:
         if self.judge is None:

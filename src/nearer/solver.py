@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator
 from nearer.monitor import Monitor, Result
 from nearer.parameters import check_parameters
 
+N_CHUNKS = 20
+
 
 class Solver(BaseEstimator):
     """Base of the library's solvers: subclasses define ``_solve`` and what they need of a problem.
@@ -49,6 +51,27 @@ class Solver(BaseEstimator):
 
     def _solve(self, problem: Any, start: Any, monitor: Monitor) -> Any:
         raise NotImplementedError
+
+
+class StreamSolver(Solver):
+    """Base of the solvers of streams: chunk after chunk, each learned by the model itself.
+
+    The problem yields the chunks, ``take(model, chunk)`` returns their mean loss, and ``n_taken`` counts the steps.
+    """
+
+    needs = ("chunks", "take", "n_taken")
+
+    def _solve(self, problem: Any, model: Any, monitor: Monitor) -> Any:
+        for number, chunk in enumerate(problem.chunks(), start=1):
+            loss = problem.take(model, chunk)
+            if not monitor.go_on(model, iteration=number, loss=loss, n_steps=problem.n_taken):
+                break
+        return model
+
+
+def chunk_size(n_steps: int) -> int:
+    """Return the steps per chunk of a stream: about twenty chunks, and so as many records of a fit."""
+    return -(-n_steps // N_CHUNKS)
 
 
 def as_solver(solver: Any, solvers: Mapping[str, Any]) -> Any:

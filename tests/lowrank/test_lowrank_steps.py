@@ -78,7 +78,7 @@ def test_500_steps_of_algorithm_5(kind):
 
 
 def test_20000_steps_with_folds(monkeypatch):
-    monkeypatch.setattr(factors, "FEWEST_STEPS", 1000)
+    monkeypatch.setattr(factors, "MIN_STEPS", 1000)
     random, A, B = start(3)
     target = random.normal(size=(N, RANK)) @ random.normal(size=(RANK, M)) / RANK
     goal = random.normal(size=(N, RANK)) / 3
@@ -97,15 +97,15 @@ def test_20000_steps_with_folds(monkeypatch):
         psd.step(csc_array(np.column_stack([p, z])), [[0.0, 0.5], [0.5, 0.0]])
         if t % 1000 == 999:  # the printed update of the pseudo-inverse drifts
             A_pinv, B_pinv, Y_pinv = (np.linalg.pinv(factor) for factor in (A, B, Y))
-    assert model.n_folds >= 20
+    assert model.n_reorthogonalizations >= 20
     close(model.A, A, 1e-8)
     close(model.B, B, 1e-8)
     close(psd.Y, Y, 1e-8)
     assert np.linalg.matrix_rank(model.A @ model.B.T) == RANK
     assert np.linalg.matrix_rank(psd.Y @ psd.Y.T) == RANK
     for factor in (*model.factors, *psd.factors):
-        whole = factor.whole
-        close(factor.inverse @ (whole.T @ whole), np.eye(RANK), 1e-9)
+        whole = factor.matrix
+        close(factor.C @ (whole.T @ whole), np.eye(RANK), 1e-9)
 
 
 def test_a_turn_that_loses_its_condition_is_folded():
@@ -116,9 +116,9 @@ def test_a_turn_that_loses_its_condition_is_folded():
         G1, G2 = 4 * values[0] * left[:, :1], right[:1].T
         A, B = loreta_r(A, B, G1, G2)
         model.step(G1, G2)
-        assert model.n_folds == 0 or steps > 4
-    assert model.n_folds >= 1
-    assert max(np.linalg.cond(factor.turn) for factor in model.factors) < CONDITION
+        assert model.n_reorthogonalizations == 0 or steps > 4
+    assert model.n_reorthogonalizations >= 1
+    assert max(np.linalg.cond(factor.R) for factor in model.factors) < CONDITION
     close(model.A @ model.B.T, A @ B.T, 1e-8)
 
 
@@ -137,7 +137,7 @@ def test_a_step_that_would_make_the_turn_singular_is_taken_densely(more):
     A, B = loreta_r(A, B, G1, G2)
     close(model.A, A, 1e-12)
     close(model.B, B, 1e-12)
-    assert model.n_folds == 1
+    assert model.n_reorthogonalizations == 1
     model.step(G1, G2)
     A, B = loreta_r(A, B, G1, G2)
     close(model.A @ model.B.T, A @ B.T, 1e-9)
@@ -231,12 +231,12 @@ def test_no_rank_one_or_psd_step_makes_the_turn_singular(seed, size):
         (FixedRank(A, B), (size * random.normal(size=8), random.normal(size=6))),
         (FixedRankPSD(A), (random.normal(size=(8, 2)), size * random.normal(size=(2, 2)))),
     ):
-        model._settle = lambda bound: None  # look at the turn as the step left it
+        model._end_step = lambda *_: None  # look at the turn as the step left it
         model.step(*step)
         for factor in model.factors:
-            assert np.abs(np.linalg.eigvals(factor.turn)).min() >= 5 / 6 - 1e-6
-            np.testing.assert_allclose(factor.turn @ factor.unturn, np.eye(3), atol=1e-6 * size)
-        assert all(np.linalg.matrix_rank(factor.whole) == 3 for factor in model.factors)
+            assert np.abs(np.linalg.eigvals(factor.R)).min() >= 5 / 6 - 1e-6
+            np.testing.assert_allclose(factor.R @ factor.R_inv, np.eye(3), atol=1e-6 * size)
+        assert all(np.linalg.matrix_rank(factor.matrix) == 3 for factor in model.factors)
 
 
 def test_a_low_rank_matrix_is_recovered_from_streamed_observations():
@@ -254,7 +254,7 @@ def test_a_low_rank_matrix_is_recovered_from_streamed_observations():
     ("build", "said"),
     [
         (lambda: FixedRank(np.ones((3, 4)), np.ones((5, 4))), "rank at most n"),
-        (lambda: FixedRank(np.eye(4, 2), np.eye(4, 3)), "as many columns"),
+        (lambda: FixedRank(np.eye(4, 2), np.eye(4, 3)), "same number of columns"),
         (lambda: FixedRankPSD(np.full((3, 1), np.nan)), "finite"),
         (lambda: FixedRankPSD(np.ones((4, 2))), "depend on each other"),
         (lambda: FixedRankPSD(np.eye(4, 2)).step([[np.nan]] * 4, [[1.0]]), "finite"),

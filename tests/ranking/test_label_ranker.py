@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from extras import needs
 from model_files import npy, rewritten
 from nearer import LabelRanker, load_model
 from nearer.metrics import label_ranking_map
-from nearer.ranking.training import split
+from nearer.ranking.solvers import hold_out
 
 LEARNING = ["loreta", "pa", "perceptron", "group-perceptron"]
 SOLVERS = [*LEARNING, "popularity"]
@@ -33,12 +34,12 @@ def simulated():
     return X[:1000], Y[:1000], X[1000:], Y[1000:]
 
 
-@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("negatives", ["warp", "all"])
 @pytest.mark.parametrize("solver", LEARNING)
-def test_it_ranks_better_than_popularity(solver, sampling, simulated):
+def test_it_ranks_better_than_popularity(solver, negatives, simulated):
     X, Y, unseen, truth = simulated
     popular = LabelRanker(solver="popularity").fit(X, Y).score(unseen, truth)
-    model = LabelRanker(6, solver, sampling=sampling, random_state=0).fit(X, Y)
+    model = LabelRanker(6, solver, negatives=negatives, random_state=0).fit(X, Y)
     assert model.score(unseen, truth) > popular + 0.15
     assert model.learning_rate_ > 0
 
@@ -69,24 +70,24 @@ def test_corel5k(data_folder):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("sampling", ["warp", "all"])
-def test_sparse_rows_are_dense_ones(solver, sampling):
+@pytest.mark.parametrize("negatives", ["warp", "all"])
+def test_sparse_rows_are_dense_ones(solver, negatives):
     X, Y = problem(sparse=True)
     sparse, before = untidy(X), untidy(X)
-    dense = ranker(solver, sampling=sampling).fit(X, Y).decision_function(X)
+    dense = ranker(solver, negatives=negatives).fit(X, Y).decision_function(X)
     for table in (sparse, csr_matrix(sparse), csc_array(sparse)):
-        model = ranker(solver, sampling=sampling).fit(table, csr_array(Y))
+        model = ranker(solver, negatives=negatives).fit(table, csr_array(Y))
         np.testing.assert_allclose(model.decision_function(table), dense, atol=1e-9)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(sparse, name), getattr(before, name))
 
 
-@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("negatives", ["warp", "all"])
 @pytest.mark.parametrize("solver", LEARNING)
-def test_the_scale_of_the_features_does_not_matter(solver, sampling, simulated):
+def test_the_scale_of_the_features_does_not_matter(solver, negatives, simulated):
     X, Y, unseen, truth = simulated
     first, *others = (
-        LabelRanker(6, solver, sampling=sampling, n_steps=5000, random_state=0).fit(c * X, Y)
+        LabelRanker(6, solver, negatives=negatives, n_steps=5000, random_state=0).fit(c * X, Y)
         for c in (1.0, 4.0**-4, 4.0**4, 0.01, 100.0)
     )
     scores = first.decision_function(unseen)
@@ -129,11 +130,11 @@ def test_the_constant_feature_is_as_large_as_the_others():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("sampling", ["warp", "all"])
+@pytest.mark.parametrize("negatives", ["warp", "all"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_a_stream_in_pieces_is_a_stream(solver, sampling, fit_intercept):
+def test_a_stream_in_pieces_is_a_stream(solver, negatives, fit_intercept):
     X, Y = problem()
-    given = {"sampling": sampling, "fit_intercept": fit_intercept}
+    given = {"negatives": negatives, "fit_intercept": fit_intercept}
     whole = ranker(solver, **given).partial_fit(X[:100], Y[:100]).partial_fit(X[100:], Y[100:])
     pieces = ranker(solver, **given)
     for start, stop in ((0, 100), (100, 101), (101, 180), (180, 300)):
@@ -180,12 +181,12 @@ def test_predictions_are_written_as_y_was(form):
     found = model.predict(X)
     assert type(found) is type(Y)
     assert found.dtype == Y.dtype
-    assert model.n_labels_ == round(Y.sum() / 300)
-    np.testing.assert_array_equal(np.asarray(found.sum(axis=1)).ravel(), model.n_labels_)
-    numbers, scores = model.top_k(X, model.n_labels_)
+    assert model.n_predicted_ == round(Y.sum() / 300)
+    np.testing.assert_array_equal(np.asarray(found.sum(axis=1)).ravel(), model.n_predicted_)
+    numbers, scores = model.top_k(X, model.n_predicted_)
     dense = found.toarray() if form == "sparse" else found
     assert np.take_along_axis(dense, numbers, axis=1).all()
-    np.testing.assert_allclose(scores, -np.sort(-model.decision_function(X), axis=1)[:, : model.n_labels_])
+    np.testing.assert_allclose(scores, -np.sort(-model.decision_function(X), axis=1)[:, : model.n_predicted_])
 
 
 def test_top_k_has_names_and_puts_equal_ones_in_order():
@@ -193,7 +194,7 @@ def test_top_k_has_names_and_puts_equal_ones_in_order():
     Y[:, :] = 0
     Y[:100, 2], Y[100:150, 0], Y[150:200, 3] = 1, 1, 1
     with pytest.warns(UserWarning, match="1 of 4 labels are true of no row"):
-        model = LabelRanker(solver="popularity").fit(X, Y, labels=["sea", "sky", "cat", "dog"])
+        model = LabelRanker(solver="popularity").fit(X, Y, classes=["sea", "sky", "cat", "dog"])
     labels, counts = model.top_k(X[:2], 4)
     assert labels.tolist() == [["cat", "sea", "dog", "sky"]] * 2
     assert counts.tolist() == [[100, 50, 50, 0]] * 2
@@ -264,27 +265,27 @@ def test_early_stopping_keeps_the_best(solver, monkeypatch):
     Y = Y[:, Y.any(axis=0)]
     records, parts = [], []
 
-    def listening(*given):
-        parts.append(split(*given))
+    def listening(*arguments):
+        parts.append(hold_out(*arguments))
         return parts[-1]
 
-    monkeypatch.setattr("nearer.ranking.estimator.split", listening)
+    monkeypatch.setattr("nearer.ranking.estimator.hold_out", listening)
     given = {"early_stopping": True, "n_steps": 20_000, "learning_rate": 0.05, "callback": records.append}
     model = ranker(solver, **given).fit(X, Y)
-    scores = [record["score"] for record in model.history_]
-    ((_, held_out),) = parts
-    kept = model.decision_function(held_out.table[:, :-1])
-    assert label_ranking_map(kept, held_out.indicator) == pytest.approx(max(scores))
+    scores = [record["held_out_score"] for record in model.history_]
+    ((_, judge),) = parts
+    best = SimpleNamespace(scores=lambda table: model.decision_function(table[:, :-1]))
+    assert judge(best)[1]["held_out_score"] == pytest.approx(max(scores))
     assert scores[-1] < max(scores)  # the last was not the best
-    assert [record["steps"] for record in records] == [record["steps"] for record in model.history_]
+    assert [record["n_steps"] for record in records] == [record["n_steps"] for record in model.history_]
     assert len(scores) - 1 - int(np.argmax(scores)) in (5, 19 - int(np.argmax(scores)))
-    assert model.n_steps_ == model.history_[-1]["steps"]
-    assert {"steps", "loss", "score", "seconds"} == set(model.history_[0])
+    assert model.n_steps_ == model.history_[-1]["n_steps"]
+    assert {"iteration", "n_steps", "loss", "held_out_score", "seconds"} == set(model.history_[0])
 
 
 def test_a_callback_stops():
     X, Y = problem()
-    model = ranker(callback=lambda record: record["steps"] >= 300).fit(X, Y)
+    model = ranker(callback=lambda record: record["n_steps"] >= 300).fit(X, Y)
     assert model.n_steps_ == 300
 
 
@@ -304,7 +305,7 @@ def test_factors_to_start_from():
 def test_a_saved_model_goes_on_as_if_nothing_had_happened(solver, tmp_path):
     X, Y = problem()
     names = [f"label {number}" for number in range(15)]
-    model = ranker(solver).fit(X, csr_array(Y), labels=names)
+    model = ranker(solver).fit(X, csr_array(Y), classes=names)
     model.save(tmp_path / "a.nearer")
     for again in (load_model(tmp_path / "a.nearer"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
@@ -333,13 +334,13 @@ DAMAGED = [
     (
         "loreta",
         without("label_factors_"),
-        "of what was learned there is feature_factors_, intercept_factors_, intercept_",
+        "its learned attributes are feature_factors_, intercept_factors_, intercept_",
     ),
-    ("loreta", without("intercept_"), "of what was learned there is"),
+    ("loreta", without("intercept_"), "its learned attributes are"),
     ("loreta", without("label_factors_", "feature_factors_", "intercept_factors_"), "learning_rate_ is 0.05, and"),
-    ("perceptron", without("coef_"), "learning_rate_ is 0.05, and what was learned is in counts"),
-    ("group-perceptron", without("coef_"), "of what was learned there is intercept_, theta_"),
-    ("popularity", without("intercept_"), "of what was learned there is nothing"),
+    ("perceptron", without("coef_"), "learning_rate_ is 0.05, and the model is in counts"),
+    ("group-perceptron", without("coef_"), "its learned attributes are intercept_, theta_"),
+    ("popularity", without("intercept_"), "its learned attributes are none"),
     *[
         ("loreta", without(name), name)
         for name in ("label_counts_", "classes_", "n_steps_", "constant_", "history_")
@@ -347,9 +348,9 @@ DAMAGED = [
     *[
         ("loreta", edited(name, value), f"{name} is {value!r}")
         for name, value in [
-            ("n_labels_", 0),
-            ("n_labels_", 16),
-            ("n_labels_", 2.5),
+            ("n_predicted_", 0),
+            ("n_predicted_", 16),
+            ("n_predicted_", 2.5),
             ("n_steps_", -1),
             ("n_rows_", "many"),
             ("n_skipped_", None),
@@ -363,7 +364,7 @@ DAMAGED = [
         ]
     ],
     ("loreta", edited("target_dtype_", "whatever"), "whatever"),
-    ("loreta", edited("history_", 7), "history_ is no list of records"),
+    ("loreta", edited("history_", 7), "history_ is not a list of records"),
     ("popularity", edited("learning_rate_", 0.1), "learning_rate_ is 0.1"),
 ]
 
@@ -421,8 +422,8 @@ def test_thousands_of_labels_and_features_fit_into_memory():
     Y = csr_array((np.ones(1200), places.ravel(), np.arange(401) * 3), shape=(400, L))
     Y.sum_duplicates()
     Y.data[:] = 1.0
-    for sampling in ("warp", "all"):
-        model = LabelRanker(5, sampling=sampling, learning_rate=0.1, n_steps=400, random_state=0)
+    for negatives in ("warp", "all"):
+        model = LabelRanker(5, negatives=negatives, learning_rate=0.1, n_steps=400, random_state=0)
         tracemalloc.start()
         with pytest.warns(UserWarning, match="true of no row"):
             model.fit(X, Y)
@@ -453,7 +454,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"solver": "sgd"}, "solver must be one of 'loreta'"),
+        ({"solver": "sgd"}, "unknown solver 'sgd'"),
         ({"rank": None}, "rank must be a positive integer for solver='loreta'; got None"),
         ({"rank": 0}, "rank must be a positive integer"),
         ({"rank": 14}, "rank=14 is more than a matrix of 15 labels by 13 features can have, the constant"),
@@ -462,7 +463,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
             "rank=13 is more than a matrix of 15 labels by 12 features can have:",
         ),
         ({"init": "random"}, "init must be 'zero', 'identity', 'gaussian' or a pair"),
-        ({"sampling": "some"}, "sampling must be 'all' or 'warp'"),
+        ({"negatives": "some"}, "negatives must be 'all' or 'warp'"),
         ({"learning_rate": -1.0}, "learning_rate must be 'auto' or a number > 0; got -1.0"),
         ({"n_steps": 0}, "n_steps must be None or a positive integer"),
         ({"fit_intercept": 1}, "fit_intercept must be True or False"),
@@ -484,7 +485,7 @@ def test_labels_that_cannot_be():
         (np.full((300, 2), "x"), "indicator matrix of 0 and 1; got entries of <U1"),
         (csr_array((np.ones(4), [0, 0, 1, 1], [0, 2, *[4] * 299]), shape=(300, 3)), "row 0, column 0 is 2"),
         (Y[:10], "inconsistent numbers of samples"),
-        (np.zeros((300, 2, 2)), "a table of rows by labels or one class a row"),
+        (np.zeros((300, 2, 2)), "a table of rows by labels or one class per row"),
         ([[0], *[[0, 1]] * 299], "MultiLabelBinarizer"),
         ([{0, 1}, {2}] * 150, "MultiLabelBinarizer"),
         ([(0, 1), (2,)] * 150, "MultiLabelBinarizer"),
@@ -500,15 +501,15 @@ def test_labels_that_cannot_be():
         ):
             ranker().partial_fit(X, given)
     with pytest.raises(ValueError, match="Y has 15 columns, and the names given have shape"):
-        ranker().fit(X, Y, labels=["a"])
+        ranker().fit(X, Y, classes=["a"])
     with pytest.raises(ValueError, match="two labels have the same name"):
-        ranker().fit(X, Y, labels=["a"] * 15)
+        ranker().fit(X, Y, classes=["a"] * 15)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         ranker().partial_fit(X, Y[:, 0])
     model = ranker().fit(X, Y)
     with pytest.raises(ValueError, match="Y has 14 columns, but had 15 labels at first"):
         model.partial_fit(X, Y[:, 1:])
-    with pytest.raises(ValueError, match="Y was an indicator matrix of 15 labels at first; got one class a row"):
+    with pytest.raises(ValueError, match="Y was an indicator matrix of 15 labels at first; got one class per row"):
         model.partial_fit(X, Y[:, 0])
     stream = ranker().partial_fit(X, Y[:, 0], classes=[0, 1, 2])
     with pytest.raises(ValueError, match="row 3 has the class 5, which is not among the 3 classes"):
@@ -524,7 +525,7 @@ def test_weights_of_rows():
     for model, true in ((ranker().fit(X, Y), Y), (ranker("perceptron").fit(X, Y[:, 0]), Y[:, 0])):
         whole = np.repeat(np.arange(300), weights.astype(int))
         assert model.score(X, true, weights) == pytest.approx(model.score(X[whole], true[whole]))
-        with pytest.raises(ValueError, match=r"X has 300 rows, and sample_weight has shape \(7,\)"):
+        with pytest.raises(ValueError, match=r"X has 300 rows, and it has shape \(7,\)"):
             model.score(X, true, np.ones(7))
         with pytest.raises(ValueError, match="not negative; row 2 has -1"):
             model.score(X, true, np.where(np.arange(300) == 2, -1, 1))
@@ -535,9 +536,9 @@ def test_weights_of_rows():
 
 def test_going_on_from_another_model_is_refused():
     X, Y = problem()
-    with pytest.raises(ValueError, match="another has learned this model"):
+    with pytest.raises(ValueError, match="another solver has learned this model"):
         ranker("perceptron").fit(X, Y).set_params(solver="loreta").partial_fit(X, Y)
-    with pytest.raises(ValueError, match="another has learned this model"):
+    with pytest.raises(ValueError, match="another solver has learned this model"):
         ranker().fit(X, Y).set_params(solver="popularity").partial_fit(X, Y)
     with pytest.raises(ValueError, match="rank=2 cannot go on from a model of rank 3"):
         ranker().fit(X, Y).set_params(rank=2).partial_fit(X, Y)
@@ -548,8 +549,8 @@ def test_going_on_from_another_model_is_refused():
 def test_steps_that_are_too_large_are_named():
     X, Y = problem()
     with pytest.raises(ValueError, match="a smaller learning_rate"):
-        ranker(solver="perceptron", learning_rate=1e307, sampling="all").fit(100 * X, Y)
-    short = ranker(learning_rate=1e300, sampling="all", init="identity").fit(X, Y)  # steps within reach
+        ranker(solver="perceptron", learning_rate=1e307, negatives="all").fit(100 * X, Y)
+    short = ranker(learning_rate=1e300, negatives="all", init="identity").fit(X, Y)  # steps within reach
     assert np.isfinite(short.label_factors_ @ short.feature_factors_.T).all()
     with pytest.raises(ValueError, match="the largest feature is 1e\\+70"):
         ranker().fit(np.full((300, 12), -1e70), Y)

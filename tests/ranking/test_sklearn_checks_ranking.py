@@ -8,10 +8,10 @@ from nearer import LabelRanker
 # One as it comes; the others with fewer steps, to be quick.
 ESTIMATORS = [
     LabelRanker(2),
-    LabelRanker(2, sampling="all", n_steps=2000),
+    LabelRanker(2, negatives="all", n_steps=2000),
     LabelRanker(2, "pa", n_steps=2000),
     LabelRanker(2, "perceptron", n_steps=2000),
-    LabelRanker(2, "group-perceptron", sampling="all", n_steps=2000),
+    LabelRanker(2, "group-perceptron", negatives="all", n_steps=2000),
     LabelRanker(None, "popularity"),
     LabelRanker(2, early_stopping=True, n_steps=2000),
 ]

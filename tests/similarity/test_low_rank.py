@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sklearn.preprocessing import Normalizer, normalize
 
 from extras import needs
 from nearer import Comparisons, InformationGain, LowRankSimilarity, load_model
+from nearer.losses import TSTE, ops
 from nearer.lowrank import LOOKS
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
 from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
@@ -60,7 +62,7 @@ def model(request, data):
 
 
 def factors_of(model):
-    return [getattr(model, name) for name in ("asking_components_", "components_") if hasattr(model, name)]
+    return [getattr(model, name) for name in ("query_components_", "components_") if hasattr(model, name)]
 
 
 def same(one, other, tolerance=0.0):
@@ -70,8 +72,8 @@ def same(one, other, tolerance=0.0):
 
 def scores_of(model, A, B):
     """How alike each row of A and each of B are, from the components alone: the more the better."""
-    asking, found = A @ factors_of(model)[0].T, B @ model.components_.T
-    return asking @ found.T if model.kind_ == "similarity" else -cdist(asking, found)
+    queries, items = A @ factors_of(model)[0].T, B @ model.components_.T
+    return queries @ items.T if model.kind_ == "similarity" else -cdist(queries, items)
 
 
 # What it learns
@@ -138,7 +140,7 @@ def test_20_newsgroups(newsgroups, data_folder):
     plain = mean_average_precision((new @ new.T).toarray(), of)
     settings = {"rank": 20, "n_steps": 20_000, "random_state": 0}
     hard = LowRankSimilarity(**settings).fit(X, y)
-    even = LowRankSimilarity(**settings, sampling="random").fit(X, y)
+    even = LowRankSimilarity(**settings, negatives="random").fit(X, y)
     learned, evenly = (mean_average_precision(found.similarity(new, new), of) for found in (hard, even))
     assert learned > 1.8 * plain
     assert learned > evenly > 1.2 * plain
@@ -308,7 +310,7 @@ def test_what_was_given_is_checked(data, arguments, message, how):
         ({"learning_rate": "fast"}, "learning_rate must be"),
         ({"learning_rate": np.inf}, "learning_rate must be"),
         ({"n_steps": 0}, "n_steps must be None or a positive integer; got 0"),
-        ({"drawing": "pairs"}, "drawing must be 'instances' or 'classes'; got 'pairs'"),
+        ({"sampling": "pairs"}, "sampling must be 'instances' or 'classes'; got 'pairs'"),
         ({"validation_fraction": 1.0}, "validation_fraction must be a number between 0 and 1; got 1.0"),
         ({"callback": 3}, "callback must be"),
     ],
@@ -416,13 +418,13 @@ def test_steps_of_loreta_are_never_too_long(data, settings, rate):
 def test_history_and_callback(data):
     X, y = data
     found = LowRankSimilarity(**FAST).fit(X, y)
-    assert [record["steps"] for record in found.history_] == list(range(100, 2001, 100))
+    assert [record["n_steps"] for record in found.history_] == list(range(100, 2001, 100))
     assert len(found.history_) == LOOKS
-    assert all({"steps", "loss", "seconds"} == set(record) for record in found.history_)
+    assert all({"iteration", "n_steps", "loss", "seconds"} == set(record) for record in found.history_)
     assert found.history_[-1]["loss"] < found.history_[0]["loss"]
     assert found.n_steps_ == 2000
     odd = LowRankSimilarity(**{**FAST, "n_steps": 47}).fit(X, y)
-    assert [record["steps"] for record in odd.history_] == [*range(3, 47, 3), 47]
+    assert [record["n_steps"] for record in odd.history_] == [*range(3, 47, 3), 47]
     seen = []
 
     def third(record):
@@ -475,7 +477,7 @@ def test_early_stopping_keeps_the_best(data, kind, given, monkeypatch):
     arguments = {"y": y} if given == "labels" else {"comparisons": comparisons_from_labels(y, 600, 3)}
     made = LowRankSimilarity(RANK, early_stopping=True, random_state=0, n_steps=40_000, **KINDS[kind])
     found = made.fit(X, **arguments)
-    scores = [record["score"] for record in found.history_]
+    scores = [record["held_out_score"] for record in found.history_]
     (judge,) = judges
     assert judge(tuple(factor.T for factor in factors_of(found)), found.kind_) == pytest.approx(max(scores))
     assert len(scores) == min(LOOKS, scores.index(max(scores)) + 6)  # five looks in a row were no better
@@ -634,22 +636,22 @@ def test_what_is_said_of_objects_agrees_with_the_components(data, model, monkeyp
 
 def test_projections(data, model):
     X, _ = data
-    asking, found = model.projections(csr_array(X))
-    assert asking.shape == found.shape == (len(X), RANK)
+    queries, items = model.projections(csr_array(X))
+    assert queries.shape == items.shape == (len(X), RANK)
     if model.kind_ == "similarity":
-        np.testing.assert_allclose(asking @ found.T, model.similarity(X, X), atol=1e-12)
+        np.testing.assert_allclose(queries @ items.T, model.similarity(X, X), atol=1e-12)
     else:
-        np.testing.assert_allclose(cdist(asking, found), model.distance(X, X), atol=1e-12)
-    if hasattr(model, "asking_components_"):
-        assert (asking != found).any()
+        np.testing.assert_allclose(cdist(queries, items), model.distance(X, X), atol=1e-12)
+    if hasattr(model, "query_components_"):
+        assert (queries != items).any()
     else:
-        np.testing.assert_array_equal(asking, found)
-        np.testing.assert_allclose(model.transform(X), found, atol=1e-12)
-        np.testing.assert_allclose(clone(model).fit_transform(*data), found, atol=1e-12)
+        np.testing.assert_array_equal(queries, items)
+        np.testing.assert_allclose(model.transform(X), items, atol=1e-12)
+        np.testing.assert_allclose(clone(model).fit_transform(*data), items, atol=1e-12)
 
 
 def test_methods_are_there_where_they_mean_something(data, model):
-    general = hasattr(model, "asking_components_")
+    general = hasattr(model, "query_components_")
     for fitted in (model, clone(model)):
         for name in ("transform", "fit_transform", "set_output", "get_feature_names_out"):
             assert hasattr(fitted, name) != general
@@ -673,7 +675,7 @@ def test_psd_may_be_turned_on_and_off(data):
     made.set_params(psd=True)
     with pytest.raises(NotFittedError, match="two projections"):
         made.transform(X)
-    assert not hasattr(made.fit(X, y), "asking_components_")
+    assert not hasattr(made.fit(X, y), "query_components_")
     assert made.transform(X).shape == (len(X), RANK)
 
 
@@ -715,7 +717,7 @@ def test_saved_loaded_and_pickled(data, model, init, tmp_path):
     X, y = data
     if init == "given":
         start = np.random.default_rng(0).normal(size=(D, RANK))
-        general = hasattr(model, "asking_components_")
+        general = hasattr(model, "query_components_")
         model = clone(model).set_params(init=(start, start + 1) if general else start).fit(X, y)
     model.save(tmp_path / "m.nearer")
     for again in (load_model(tmp_path / "m.nearer"), pickle.loads(pickle.dumps(model))):
@@ -793,8 +795,10 @@ def test_the_step_size_may_change_from_call_to_call(data):
     model.set_params(learning_rate=1e-12).partial_fit(X, y)
     assert model.learning_rate_ == 1e-12
     np.testing.assert_allclose(model.components_ @ model.components_.T, before @ before.T, rtol=1e-6)
-    assert [record["steps"] for record in model.history_] == sorted(record["steps"] for record in model.history_)
-    assert model.history_[-1]["steps"] == model.n_steps_
+    assert [record["n_steps"] for record in model.history_] == sorted(
+        record["n_steps"] for record in model.history_
+    )
+    assert model.history_[-1]["n_steps"] == model.n_steps_
 
 
 def test_few_steps_do_not_ruin_the_start(data):
@@ -808,3 +812,36 @@ def test_few_steps_do_not_ruin_the_start(data):
 def test_objects_that_do_not_differ_teach_nothing(table):
     with pytest.raises(ValueError, match="have the same features: nothing can be learned"):
         LowRankSimilarity(2).fit(table, np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("solver", ["loreta", "gd"])
+def test_a_loss_whose_parameters_changed_is_compiled_anew(data, solver):
+    loss = TSTE(alpha=1.0)
+    model = LowRankSimilarity(**FAST, solver=solver, loss=loss, learning_rate=0.1).fit(*data)
+    before = model.components_
+    loss.set_params(alpha=9.0)
+    model.fit(*data)
+    assert np.abs(model.components_ - before).max() > 1e-3
+    same(model, LowRankSimilarity(**FAST, solver=solver, loss=TSTE(alpha=9.0), learning_rate=0.1).fit(*data))
+
+
+def test_a_loss_that_cannot_be_hashed(data):
+    @dataclass
+    class Hinge:
+        margin: float = 1.0
+
+        def value(self, near, far):
+            return ops.maximum(0.0, self.margin + near - far)
+
+        def slopes(self, near, far):
+            active = ops.where(self.margin + near - far > 0.0, 1.0, 0.0)
+            return active, -active
+
+        def probability(self, near, far):
+            return ops.where(near < far, 1.0, 0.0)
+
+    settings = {**FAST, "learning_rate": 0.1}
+    same(
+        LowRankSimilarity(**settings, loss=Hinge()).fit(*data),
+        LowRankSimilarity(**settings, loss="gnmds").fit(*data),
+    )

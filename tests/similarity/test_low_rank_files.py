@@ -49,7 +49,7 @@ def test_a_history_that_is_none(path):
         load_model(path)
 
 
-@pytest.mark.parametrize("name", ["components_", "asking_components_"])
+@pytest.mark.parametrize("name", ["components_", "query_components_"])
 def test_arrays_that_do_not_fit(path, name):
     rewritten(path, add={f"{name}.npy": npy(np.ones((3, 8)))})
     with pytest.raises(ValueError, match=r"^a\.nearer is damaged: components of 8 features have shapes"):

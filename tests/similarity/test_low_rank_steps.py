@@ -11,8 +11,9 @@ from sklearn.preprocessing import normalize
 
 from nearer.losses import as_loss
 from nearer.lowrank import Rows, factors
-from nearer.similarity.low_rank import solvers
-from nearer.similarity.low_rank.solvers import SMALLEST_SHARE, Learner
+from nearer.similarity.low_rank import model as solvers
+from nearer.similarity.low_rank.model import SMALLEST_SHARE
+from nearer.similarity.low_rank.solvers import SOLVERS
 from nearer.simulate import comparisons_from_labels
 
 D, RANK, OBJECTS = 24, 4, 40
@@ -53,7 +54,7 @@ def both(case, X, table, rows, weights):
     solver, loss, n_factors, reference, size = CASES[case]
     start = start_of(n_factors)
     more = () if loss is None else (as_loss(loss, RANK),)
-    learner = Learner(solver, more[0] if more else None, start, Rows.of(table))
+    learner = SOLVERS[solver]().start(more[0] if more else None, start, Rows.of(table))
     losses = learner.take(rows, size * weights)
     if solver == "loreta-identify":
         more = (SMALLEST_SHARE,)
@@ -99,10 +100,10 @@ def test_400_triplets(case, kind, width):
 def test_folds_change_nothing(case, monkeypatch):
     monkeypatch.setattr(solvers, "CONDITION", 1.0005)
     monkeypatch.setattr(factors, "CONDITION", 1.0005)
-    monkeypatch.setattr(factors, "FEWEST_STEPS", 50)
+    monkeypatch.setattr(factors, "MIN_STEPS", 50)
     X, rows, weights = problem()
     learner, losses, wanted, met = both(case, X, csr_array(X), rows, weights)
-    assert learner._model.n_folds > len(rows) // 50 + 5
+    assert learner._model.n_reorthogonalizations > len(rows) // 50 + 5
     close(losses, met)
     same_factors(learner, wanted)
 
@@ -112,7 +113,7 @@ def test_a_distance_takes_the_steps_of_theorem_6(name):
     X, rows, weights = problem(n=200)
     X = X / 3
     loss, (Y,), steps = as_loss(name, RANK), start_of(1), 0.1 * weights
-    learner = Learner("loreta", loss, (Y,), Rows.of(X))
+    learner = SOLVERS["loreta"]().start(loss, (Y,), Rows.of(X))
     losses = learner.take(rows, steps)
     W, met = literal.loreta_distance_matrix(X, rows, steps, Y, loss)
     close(losses, met)
@@ -124,7 +125,7 @@ def test_triplets_in_runs_are_triplets_in_one(case):
     X, rows, weights = problem()
     solver, loss, n_factors, _, size = CASES[case]
     loss = None if loss is None else as_loss(loss, RANK)
-    whole, parts = (Learner(solver, loss, start_of(n_factors), Rows.of(csr_array(X))) for _ in range(2))
+    whole, parts = (SOLVERS[solver]().start(loss, start_of(n_factors), Rows.of(csr_array(X))) for _ in range(2))
     met = whole.take(rows, size * weights)
     places = [0, 1, 8, 111, len(rows)]  # runs of odd and even length
     met_in_parts = [parts.take(rows[i:j], size * weights[i:j]) for i, j in pairwise(places)]
@@ -150,14 +151,14 @@ def test_the_turns_of_algorithm_6_are_folded_before_they_lose_their_condition():
     X, rows, _ = problem(n=300)
     rows = rows[:3].repeat(100, axis=0)  # few triplets, so that few directions are called for
     rows = rows[np.random.default_rng(0).permutation(300)]
-    learner = Learner("loreta-identify", None, start_of(2), Rows.of(X))
+    learner = SOLVERS["loreta-identify"]().start(None, start_of(2), Rows.of(X))
     for _ in range(20):
         learner.take(rows, np.full(300, 5.0))
         for factor in learner._tables:
-            whole = factor.whole
-            assert np.linalg.cond(factor.turn) < 30 * RANK * solvers.CONDITION
-            close(factor.turn @ factor.unturn, np.eye(RANK))
-            close(factor.inverse @ (whole.T @ whole), np.eye(RANK), 1e-6)
+            whole = factor.matrix
+            assert np.linalg.cond(factor.R) < 30 * RANK * solvers.CONDITION
+            close(factor.R @ factor.R_inv, np.eye(RANK))
+            close(factor.C @ (whole.T @ whole), np.eye(RANK), 1e-6)
 
 
 def test_few_directions_do_not_ruin_algorithm_6():
@@ -166,10 +167,10 @@ def test_few_directions_do_not_ruin_algorithm_6():
     X = normalize(X)
     rows = comparisons_from_labels(y, 12_000, 0).rows
     start = np.linalg.svd(X, full_matrices=False)[2][:5].T
-    learner = Learner("loreta-identify", None, (start, start), Rows.of(X))
+    learner = SOLVERS["loreta-identify"]().start(None, (start, start), Rows.of(X))
     learner.take(rows, np.full(len(rows), 0.3))
-    assert learner._model.n_folds > 1
-    assert max(np.linalg.cond(factor.turn) for factor in learner._tables) < 30 * 5 * solvers.CONDITION
+    assert learner._model.n_reorthogonalizations > 1
+    assert max(np.linalg.cond(factor.R) for factor in learner._tables) < 30 * 5 * solvers.CONDITION
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -183,13 +184,13 @@ def test_columns_that_no_row_has_cost_nothing_and_change_nothing(case):
     spread = tuple(np.zeros((10 * D, RANK)) for _ in start)
     for factor, few in zip(spread, start, strict=True):
         factor[::10] = few
-    narrow = Learner(solver, loss, start, Rows.of(table))
-    broad = Learner(solver, loss, spread, Rows.of(wide))
+    narrow = SOLVERS[solver]().start(loss, start, Rows.of(table))
+    broad = SOLVERS[solver]().start(loss, spread, Rows.of(wide))
     np.testing.assert_array_equal(broad.take(rows, size * weights), narrow.take(rows, size * weights))
     for few, many in zip(narrow.factors, broad.factors, strict=True):
         np.testing.assert_array_equal(many[::10], few)
         assert np.count_nonzero(many) == np.count_nonzero(few)
-    assert broad._room[0].values.size == narrow._room[0].values.size < D * (2 if loss is None else 4)
+    assert broad._work.values.size == narrow._work.values.size < D * (2 if loss is None else 4)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -198,14 +199,14 @@ def test_a_loop_touches_no_row_of_a_table_but_those_of_its_triplets(case):
     X[:, 5:9] = 0.0
     solver, loss, n_factors, _, size = CASES[case]
     start = start_of(n_factors)
-    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start, Rows.of(csr_array(X)))
+    learner = SOLVERS[solver]().start(None if loss is None else as_loss(loss, RANK), start, Rows.of(csr_array(X)))
     learner.take(rows, size * weights)
     for factor, old in zip(learner._tables, start, strict=True):
         np.testing.assert_array_equal(factor.table[5:9], old[5:9])
         assert (factor.table != old).any()
     if solver.startswith("loreta"):  # what moves all rows is in the turn
         assert all(
-            (factor.whole[5:9] != old[5:9]).any() for factor, old in zip(learner._tables, start, strict=True)
+            (factor.matrix[5:9] != old[5:9]).any() for factor, old in zip(learner._tables, start, strict=True)
         )
 
 
@@ -214,7 +215,9 @@ def test_a_loop_touches_no_row_of_a_table_but_those_of_its_triplets(case):
 def test_numbers_out_of_range_are_told(case):
     X, rows, _ = problem()
     solver, loss, n_factors, _, _ = CASES[case]
-    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X))
+    learner = SOLVERS[solver]().start(
+        None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X)
+    )
     with pytest.raises((FloatingPointError, ValueError)):
         learner.take(rows, np.full(len(rows), 1e200))
 
@@ -223,7 +226,7 @@ def test_the_given_start_is_left_as_it_is():
     X, rows, weights = problem(n=50)
     for solver, loss, n_factors, _, size in CASES.values():
         start = start_of(n_factors)
-        Learner(solver, None if loss is None else as_loss(loss, RANK), start, Rows.of(X)).take(
+        SOLVERS[solver]().start(None if loss is None else as_loss(loss, RANK), start, Rows.of(X)).take(
             rows, size * weights
         )
         for factor, same in zip(start, start_of(n_factors), strict=True):
@@ -236,7 +239,9 @@ def test_the_given_start_is_left_as_it_is():
 def test_steps_beyond_the_reach_of_the_retraction_are_shortened(case, rate):
     X, rows, _ = problem()
     solver, loss, n_factors, _, _ = CASES[case]
-    learner = Learner(solver, None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X))
+    learner = SOLVERS[solver]().start(
+        None if loss is None else as_loss(loss, RANK), start_of(n_factors), Rows.of(X)
+    )
     losses = learner.take(rows, np.full(len(rows), rate))
     found = learner.factors
     assert np.isfinite(losses).all()
@@ -252,7 +257,7 @@ def test_a_rank_that_the_data_do_not_have_does_no_harm(case):
     rows = comparisons_from_labels(y, 20_000, random_state=0).rows
     solver, loss, n_factors, _, _ = CASES[case]
     start = tuple(np.linalg.svd(X, full_matrices=False)[2][:5].T.copy() for _ in range(n_factors))
-    learner = Learner(solver, None if loss is None else as_loss(loss, 5), start, Rows.of(X))
+    learner = SOLVERS[solver]().start(None if loss is None else as_loss(loss, 5), start, Rows.of(X))
     rate = 0.3 / np.square(X).sum(axis=1).mean() ** 2
     first, *_, last = (
         learner.take(rows[i : i + 2000], np.full(2000, rate)).mean() for i in range(0, 20_000, 2000)

@@ -193,7 +193,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         loss = as_loss(self.loss, self.n_components)
         train, judge = self._hold_out(comparisons, loss, random)
         tol = self.tol * baseline_loss(loss)
-        with self._monitor(tol, judge=judge, view=lambda points: {"points": points}) as monitor:
+        watch = {"saddle": baseline_loss(loss), "judge": judge, "view": lambda points: {"points": points}}
+        with self._monitor(tol, **watch) as monitor:
             ridge, result = self._best_start(train, loss, random, monitor)
         self.embedding_ = centre(result.solution, mentioned_objects(train))
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names

@@ -266,10 +266,8 @@ def probe_step(problem: Problem, points: np.ndarray, gradient: np.ndarray) -> fl
 def sbb_step(moved: np.ndarray, turned: np.ndarray, epsilon: float | None, otherwise: float) -> float:
     """Return the stabilised Barzilai-Borwein step of formula (8), for a whole epoch: without its 1/m."""
     square, bend = float(np.vdot(moved, moved)), abs(float(np.vdot(moved, turned)))
-    if epsilon is None:
-        stabiliser = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
-    else:
-        stabiliser = epsilon * square
+    relative = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
+    stabiliser = relative if epsilon is None else epsilon * square
     return square / (bend + stabiliser) if bend + stabiliser > 0 else otherwise
 
 

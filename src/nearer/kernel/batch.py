@@ -5,14 +5,14 @@
 """
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, mentioned_objects
+from nearer.comparisons.coerce import mentioned_objects
 from nearer.comparisons.random_state import child_generator
 from nearer.iterative import IterativeEstimator
 from nearer.kernel.convex import KernelProblem
@@ -21,7 +21,6 @@ from nearer.kernel.solver import ProximalLBFGS, Solution
 from nearer.losses import as_loss, baseline_loss, loss_trait, losses_with
 from nearer.models import SavedModel
 from nearer.monitor import Monitor
-from nearer.parameters import check_parameters
 from nearer.selection import clearly_worse, select_ridge
 
 # From the largest, where ranks are low and fits cheap. They are larger than a map's, since a kernel overfits more.
@@ -147,26 +146,7 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the kernel.
-
-        Parameters
-        ----------
-        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
-            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
-        y : array of bool or ±1, optional
-            Then the rows are questions and y the answers: False or -1 turns a row around.
-        sample_weight : array of shape (n,), optional
-            Multiplies the comparisons' weights.
-
-        Returns
-        -------
-        self
-        """
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        check_parameters(self)
-        if len(comparisons) == 0:
-            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+    def _fit(self, comparisons: Comparisons) -> None:
         loss = _kernel_loss(self.loss, comparisons.n_objects)
         tol = self.tol * baseline_loss(loss)
         with (
@@ -180,8 +160,7 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
         self.gap_, self.objective_ = best.gap, best.objective
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
-        self._set_result(result)
-        return self
+        self._set_result(result, stacklevel=4)
 
     def _check_combinations(self) -> None:
         _kernel_loss(self.loss, 2)

@@ -34,7 +34,8 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     """A positive semidefinite kernel that is up to date after every answer.
 
     Starts at the identity, where all distances are equal, and changes as little as each answer requires. A step
-    takes a fraction of a millisecond for a hundred objects and a few milliseconds for a thousand.
+    takes a fraction of a millisecond for a hundred objects and a few milliseconds for a thousand. The weight of an
+    answer scales its step, but does not lengthen a passive-aggressive one.
 
     Parameters
     ----------
@@ -155,27 +156,8 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Forget what was learned, and learn all answers in their order.
-
-        Parameters
-        ----------
-        comparisons : Comparisons, ComparisonSource, array of shape (n, 3) or (n, 4), or DataFrame
-            Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k).
-        y : array of bool or ±1, optional
-            Then the rows are questions and y the answers: False or -1 turns a row around.
-        sample_weight : array of shape (n,), optional
-            Multiplies the comparisons' weights. A weight scales a step, but does not lengthen a passive-aggressive
-            one.
-
-        Returns
-        -------
-        self
-        """
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        if len(comparisons) == 0:
-            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-        return self._learn(comparisons, afresh=True, catch=True)
+    def _fit(self, comparisons: Comparisons) -> None:
+        self._learn(comparisons, afresh=True, catch=True)
 
     def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one further answer or several; nothing learned before is lost.
@@ -200,18 +182,18 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
             y = None if y is None else np.atleast_1d(y)
             sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
         comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        check_parameters(self)
         # For few answers a handler of Ctrl-C would take a tenth of the time.
         self._learn(comparisons, not hasattr(self, "n_samples_seen_"), len(comparisons) > CHUNK or self.verbose)
         if self.stop_reason_ == "interrupted":
             raise KeyboardInterrupt
         return self
 
-    def _learn(self, comparisons: Comparisons, afresh: bool, catch: bool) -> Self:
+    def _learn(self, comparisons: Comparisons, afresh: bool, catch: bool) -> None:
         """Learn the answers in their order; everything that can be refused is refused before the first.
 
         With ``catch``, Ctrl-C ends the stream between two answers instead of raising KeyboardInterrupt.
         """
-        check_parameters(self)
         solver, loss = self._solver(), as_loss(self.loss, N_DIMENSIONS)
         names, n_known = (comparisons.names, 0) if afresh else (self.names_, self._state.n_objects)
         rows, names, n_objects = merge_objects(comparisons, names, n_known)
@@ -233,7 +215,6 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
         finally:  # what was learned until then counts
             self._set_counts()
         self._set_result(result)
-        return self
 
     def _solver(self) -> ERKLE:
         return ERKLE(self.learning_rate, **{name: getattr(self, name) for name in SOLVER_PARAMETERS})

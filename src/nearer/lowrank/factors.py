@@ -1,28 +1,28 @@
 """Matrices of fixed rank that learn step by step: ABᵀ and YYᵀ, kept as factors, never as matrices.
 
 The steps are those of Shalit, Weinshall and Chechik, "Online learning in the embedded manifold of low-rank
-matrices" (LORETA, 2012): a gradient step, then a retraction of second order onto the manifold of matrices of that
-rank. The paper keeps pseudo-inverses, which costs (n + m)k numbers a step whatever the gradient; here a step costs
-what the entries of its gradient and k² cost, and gives the same iterates. How: :mod:`nearer.lowrank.loops`.
+matrices" (LORETA, 2012): a gradient step, then a second-order retraction onto the manifold of matrices of that
+rank. The paper keeps pseudo-inverses, which costs (n + m)k operations per step whatever the gradient; here a step
+costs what the entries of its gradient and k² cost, and gives the same iterates. How: :mod:`nearer.lowrank.loops`.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, issparse
 
 from nearer.jit import bind
-from nearer.lowrank import blocks, loops
-from nearer.lowrank.parts import Columns, Factor, Room
+from nearer.lowrank import blocks, columns
+from nearer.lowrank.arrays import BlockWorkspace, Factor, Rows
 
-CONDITION = 1e3  # of the turn, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
-FEWEST_STEPS = 10_000  # from one fold to the next, where the condition does not ask for one
+CONDITION = 1e3  # of R, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
+MIN_STEPS = 10_000  # between two reorthogonalizations, unless the condition requires one
 
 
-class _Learning:
-    """What matrices of fixed rank have in common: factors that are folded when it is time."""
+class _Manifold:
+    """What matrices of fixed rank share: factors that are reorthogonalized when necessary."""
 
     factors: tuple[Factor, ...]
 
@@ -37,98 +37,98 @@ class _Learning:
                 raise ValueError("a factor must hold finite numbers")
         if len({matrix.shape[1] for matrix in checked}) > 1:
             shapes = " and ".join(str(matrix.shape) for matrix in checked)
-            raise ValueError(f"factors must have as many columns; got shapes {shapes}")
+            raise ValueError(f"factors must have the same number of columns; got shapes {shapes}")
         self.factors = tuple(Factor.of(matrix) for matrix in checked)
-        self.n_folds = 0
+        self.n_reorthogonalizations = 0
         self._since = 0
-        # To fold costs n k² numbers: every n steps that is k² a step, as the step itself.
-        self._between = max(FEWEST_STEPS, *(len(factor.table) for factor in self.factors))
+        # It costs n k² operations: every n steps that is k² per step, as the step itself.
+        self._between = max(MIN_STEPS, *(len(factor.table) for factor in self.factors))
 
     @property
     def rank(self) -> int:
         """The rank."""
-        return len(self.factors[0].turn)
+        return len(self.factors[0].R)
 
-    def fold(self, least: float = 0.0) -> None:
-        """Multiply the turns into the tables and find the inverses anew, against rounding.
+    def reorthogonalize(self, least: float = 0.0) -> None:
+        """Multiply R into the tables and recompute C, against rounding.
 
         Parameters
         ----------
         least : float, default=0.0
-            Raise singular values of W below this to it. Those that steps have driven to nothing would make all
-            further steps short, and the rank would be lost at last.
+            Raise singular values of W below this to it. Those that steps have driven to zero would make all
+            further steps short, and the rank would be lost in the end.
         """
         if least > 0.0:
-            self._put([*_raised([factor.whole for factor in self.factors], least)])
+            self._replace(_raise_singular_values([factor.matrix for factor in self.factors], least))
             return
         for factor in self.factors:
-            factor.fold()
-        self.n_folds += 1
+            factor.reorthogonalize()
+        self.n_reorthogonalizations += 1
         self._since = 0
 
     def limits(self, least: float = 0.0) -> tuple[float, float]:
-        """Return what asks for a fold: the squared condition of a turn, and the trace of an inverse.
+        """Return what requires to reorthogonalize: the squared condition of an R, and the trace of a C.
 
-        The trace says that a singular value is below a hundredth of the least, however it was a fold ago.
+        Beyond that trace a singular value is below a hundredth of the least.
         """
         return CONDITION**2, 100.0 * self.rank / least if least > 0.0 else np.inf
 
     def settle(self, least: float = 0.0) -> None:
-        """Fold, and raise singular values below the least only where the rank would be lost without."""
+        """Reorthogonalize, and raise singular values below the least only if the rank is lost otherwise."""
         try:
-            self.fold()
+            self.reorthogonalize()
         except ValueError:
             if least == 0.0:
                 raise
-            self.fold(least)
+            self.reorthogonalize(least)
 
     def run(self, count: int, steps: Callable[[int, int], int], least: float = 0.0) -> None:
-        """Take so many steps by a loop, folding when it is time.
+        """Take so many steps by a loop, reorthogonalizing when necessary.
 
         Parameters
         ----------
         count : int
-            How many.
+            Number of steps.
         steps : callable
-            ``steps(start, stop)`` takes steps from start on and returns where it ended: minus that where a factor
-            went beyond the `limits`, which asks for a fold.
+            ``steps(start, stop)`` takes steps from start on and returns where it stopped: minus that if a factor
+            went beyond the `limits`.
         least : float, default=0.0
-            See :meth:`fold`.
+            See :meth:`reorthogonalize`.
         """
         done = 0
         while done < count:
-            stop = min(count, done + self._between - self._since)
-            said = steps(done, stop)
-            reached = abs(said)
-            self._since += reached - done
-            if said < 0:
-                self.fold(least)
+            stop = steps(done, min(count, done + self._between - self._since))
+            self._since += abs(stop) - done
+            if stop < 0:
+                self.reorthogonalize(least)
             elif self._since >= self._between:
                 self.settle(least)
-            done = reached
+            done = abs(stop)
 
-    def _settle(self, bound: float) -> None:
+    def _end_step(self, bound: float, before: list[np.ndarray], outright: Callable[[], list[np.ndarray]]) -> None:
+        """Reorthogonalize if necessary; if the step would make an R singular, take it densely from before."""
+        if bound == 0.0:
+            for small, old in zip(self._small_arrays(), before, strict=True):
+                small[:] = old
+            self._replace(outright())
+            return
         self._since += 1
         if bound > CONDITION**2 or self._since >= self._between:
-            self.fold()
+            self.reorthogonalize()
 
-    def _smalls(self) -> list[np.ndarray]:
-        """Return copies of all that a step changes but the tables."""
-        return [small.copy() for factor in self.factors for small in factor[1:]]
+    def _small_arrays(self) -> list[np.ndarray]:
+        """Return all that a step changes except for the tables."""
+        return [small for factor in self.factors for small in factor[1:]]
 
-    def _put_back(self, before: list[np.ndarray]) -> None:
-        for small, old in zip((part for factor in self.factors for part in factor[1:]), before, strict=True):
-            small[:] = old
-
-    def _put(self, tables: list[np.ndarray]) -> None:
-        """Take up factors that were computed outright."""
+    def _replace(self, tables: list[np.ndarray]) -> None:
+        """Take factors that were computed outright."""
         for factor, table in zip(self.factors, tables, strict=True):
             factor.table[:] = table
-            factor.turn[:] = np.eye(self.rank)
-        self.fold()
+            factor.R[:] = np.eye(self.rank)
+        self.reorthogonalize()
 
 
-class FixedRank(_Learning):
+class FixedRank(_Manifold):
     """A matrix W = ABᵀ of fixed rank that takes gradient steps along the manifold of such matrices.
 
     Parameters
@@ -139,9 +139,9 @@ class FixedRank(_Learning):
     Attributes
     ----------
     A, B : arrays
-        The factors as they are now.
-    n_folds : int
-        How often the small turns were multiplied into the tables.
+        The current factors.
+    n_reorthogonalizations : int
+        How often the small matrices were multiplied into the tables.
 
     Examples
     --------
@@ -164,12 +164,12 @@ class FixedRank(_Learning):
     @property
     def A(self) -> np.ndarray:
         """The left factor."""
-        return self.factors[0].whole
+        return self.factors[0].matrix
 
     @property
     def B(self) -> np.ndarray:
         """The right factor."""
-        return self.factors[1].whole
+        return self.factors[1].matrix
 
     def step(self, left: Any, right: Any) -> None:
         """Step along left · rightᵀ, which is minus the step size times the gradient (Algorithms 3 and 4).
@@ -177,28 +177,28 @@ class FixedRank(_Learning):
         Parameters
         ----------
         left, right : arrays or sparse arrays of shape (n, r) and (m, r), or vectors
-            Factors of what is to be added; of sparse ones only the entries cost anything.
+            Factors of the matrix to be added; of sparse ones only the entries cost time.
         """
         A, B = self.factors
-        left, right = _gradient(left, len(A.table)), _gradient(right, len(B.table))
+        left, right = _as_gradient(left, len(A.table)), _as_gradient(right, len(B.table))
         r = left.shape[1]
         if right.shape[1] != r:
-            raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns: as many are wanted")
-        before = self._smalls()
-        if blocks.pays(r, self.rank):
+            raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns, not the same number")
+        before = [small.copy() for small in self._small_arrays()]
+        if blocks.is_faster(r, self.rank):
             bound = blocks.general_step(A, B, left, right)
         else:
             squares = np.stack([_squares(left), _squares(right)])
-            rooms = Room.of(r, self.rank), Room.of(r, self.rank)
-            bound = compiled("general_step")(A, B, Columns.of(left), Columns.of(right), squares, *rooms)
-        if bound == 0.0:  # the guard: the printed step, densely
-            self._put_back(before)
-            self._put(_outright(self.A, self.B, _dense(left), _dense(right)))
-        else:
-            self._settle(bound)
+            work = BlockWorkspace.of(r, self.rank), BlockWorkspace.of(r, self.rank)
+            bound = self._step(A, B, _columns(left), _columns(right), squares, *work)
+        self._end_step(bound, before, lambda: _dense_step(self.A, self.B, _dense(left), _dense(right)))
+
+    @cached_property
+    def _step(self) -> Any:
+        return bind(columns.general_step)
 
 
-class FixedRankPSD(_Learning):
+class FixedRankPSD(_Manifold):
     """A positive semidefinite matrix W = YYᵀ of fixed rank that takes gradient steps along their manifold.
 
     Parameters
@@ -209,9 +209,9 @@ class FixedRankPSD(_Learning):
     Attributes
     ----------
     Y : array
-        The factor as it is now.
-    n_folds : int
-        How often the small turn was multiplied into the table.
+        The current factor.
+    n_reorthogonalizations : int
+        How often the small matrix was multiplied into the table.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class FixedRankPSD(_Learning):
     @property
     def Y(self) -> np.ndarray:
         """The factor."""
-        return self.factors[0].whole
+        return self.factors[0].matrix
 
     def step(self, P: Any, D: Any) -> None:
         """Step along P D Pᵀ, which is minus the step size times the gradient (Algorithm 5, for any rank).
@@ -237,43 +237,40 @@ class FixedRankPSD(_Learning):
         Parameters
         ----------
         P : array or sparse array of shape (n, r)
-            Of a sparse one only the entries cost anything.
+            Of a sparse one only the entries cost time.
         D : array of shape (r, r)
             Only its symmetric part counts.
         """
         (Y,) = self.factors
-        P = _gradient(P, len(Y.table))
+        P = _as_gradient(P, len(Y.table))
         r = P.shape[1]
         D = np.asarray(D, dtype=np.float64)
         if D.shape != (r, r):
             raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
         D = 0.5 * (D + D.T)
-        before = self._smalls()
-        if blocks.pays(r, self.rank):
+        before = [small.copy() for small in self._small_arrays()]
+        if blocks.is_faster(r, self.rank):
             bound = blocks.psd_step(Y, P, D)
         else:
-            bound = compiled("psd_step")(Y, Columns.of(P), D, _squares(P), Room.of(r, self.rank))
-        if bound == 0.0:
-            self._put_back(before)
-            self._put([_outright_psd(self.Y, _dense(P), D)])
-        else:
-            self._settle(bound)
+            bound = self._step(Y, _columns(P), D, _squares(P), BlockWorkspace.of(r, self.rank))
+        self._end_step(bound, before, lambda: [_dense_psd_step(self.Y, _dense(P), D)])
+
+    @cached_property
+    def _step(self) -> Any:
+        return bind(columns.psd_step)
 
 
-def _raised(wholes: list[np.ndarray], least: float) -> list[np.ndarray]:
-    """Return factors of the same W, orthogonal and as large as each other, its small singular values raised.
-
-    ValueError where they are no numbers.
-    """
-    if not all(np.isfinite(whole).all() for whole in wholes):
-        raise ValueError("numbers left their range")
-    bases, corners = zip(*(np.linalg.qr(whole) for whole in wholes), strict=True)
+def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:
+    """Return orthogonal factors of equal size of the same W, its small singular values raised to the least."""
+    if not all(np.isfinite(matrix).all() for matrix in matrices):
+        raise ValueError("numbers are no longer finite")
+    bases, corners = zip(*(np.linalg.qr(matrix) for matrix in matrices), strict=True)
     left, values, right = np.linalg.svd(corners[0] @ corners[-1].T)
     roots = np.sqrt(np.maximum(values, least))
-    return [bases[0] @ left * roots, bases[-1] @ right.T * roots][: len(wholes)]
+    return [bases[0] @ left * roots, bases[-1] @ right.T * roots][: len(matrices)]
 
 
-def _outright(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> list[np.ndarray]:
+def _dense_step(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> list[np.ndarray]:
     """Return both factors after the step of Algorithm 3."""
     a, b = np.linalg.pinv(A) @ G1, np.linalg.pinv(B) @ G2
     Q, one = b.T @ a, np.eye(a.shape[1])
@@ -282,14 +279,14 @@ def _outright(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> l
     return [A + left @ b.T, B + right @ a.T]
 
 
-def _outright_psd(Y: np.ndarray, P: np.ndarray, D: np.ndarray) -> np.ndarray:
+def _dense_psd_step(Y: np.ndarray, P: np.ndarray, D: np.ndarray) -> np.ndarray:
     """Return the factor after the step of Algorithm 5."""
     H = np.linalg.pinv(Y) @ P
     twice = D @ (H.T @ H) @ D
     return Y + (Y @ H @ (0.375 * twice - 0.5 * D) + P @ (D - 0.5 * twice)) @ H.T
 
 
-def _gradient(G: Any, n: int) -> Any:
+def _as_gradient(G: Any, n: int) -> Any:
     """Return a gradient's factor as an array of shape (n, r), or a csc_array of it in canonical format."""
     if issparse(G):
         G = csc_array(G, dtype=np.float64, copy=not getattr(G, "has_canonical_format", False))
@@ -298,10 +295,14 @@ def _gradient(G: Any, n: int) -> Any:
         G = np.asarray(G, dtype=np.float64)
         G = G[:, None] if G.ndim == 1 else G
     if G.ndim != 2 or G.shape[0] != n:
-        raise ValueError(f"a gradient of {n} rows is wanted; got one of shape {G.shape}")
+        raise ValueError(f"a gradient must have {n} rows; got shape {G.shape}")
     if not np.isfinite(G.data if issparse(G) else G).all():
         raise ValueError("a gradient must hold finite numbers")
     return G
+
+
+def _columns(G: Any) -> Rows:
+    return Rows.of(G.T if issparse(G) else np.ascontiguousarray(G.T))
 
 
 def _dense(G: Any) -> np.ndarray:
@@ -310,12 +311,4 @@ def _dense(G: Any) -> np.ndarray:
 
 def _squares(G: Any) -> np.ndarray:
     """Return GᵀG."""
-    if issparse(G):
-        return np.asarray((G.T @ G).toarray(), dtype=np.float64)
-    return np.asarray(G.T @ G)
-
-
-@cache
-def compiled(name: str) -> Any:
-    """Return a loop of this room, compiled."""
-    return bind(getattr(loops, name))
+    return _dense(G.T @ G)

@@ -1,16 +1,17 @@
 """One step of a factor of a fixed-rank matrix, in the form that all LORETA steps share.
 
-A factor A = Ã R of n rows is kept as a tall table Ã, a small matrix R (the turn) with its inverse, and C, the
-inverse of AᵀA. A gradient has few columns g₁ … gᵣ; each touches only the rows in which it has entries. Every
-printed step (Algorithms 3, 4 and 5 of the paper) has the form
+A factor A = Ã R of n rows is kept as a tall table Ã, a small matrix R with its inverse, and C = (AᵀA)⁻¹. A
+gradient has few columns g₁ … gᵣ; each touches only the rows in which it has entries. Every printed step
+(Algorithms 3, 4 and 5 of the paper) has the form
 
     Z = A (I + U Ω Vᵀ) + G Θ Vᵀ
 
-with U, V of k rows and Ω, Θ of size r. The first term is taken up by R alone, the second by those rows of Ã; C
-follows by an update of rank 2r. So a step costs what its entries times k and k² cost, whatever n is, and yields
-the iterates of the printed algorithms to rounding.
+with U, V of k rows and Ω, Θ of size r. The first term changes R alone, the second those rows of Ã; C follows by an
+update of rank 2r. So a step costs what its entries times k and k² cost, whatever n is, and yields the iterates of
+the printed algorithms to rounding.
 
-All small matrices with k columns here hold one vector a row: ``U[a]`` is column a of U above.
+All small matrices with k columns hold one vector per row: ``U[a]`` is column a of U above. Here are the steps that
+learners take, along one column or two; :mod:`nearer.lowrank.columns` has those along any number.
 """
 
 from typing import Any
@@ -18,126 +19,46 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import noinline
-from nearer.lowrank.vectors import dot, gather, spread, times
+from nearer.lowrank.vectors import add_outer, dot, sparse_dot, times
+
+ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
 
 
-def within_reach(step: float, size: float) -> float:
-    """Return the step, or as much of it as the retraction is good for: ``size`` is ‖A†ξB†ᵀ‖ for a step of one.
+def limit_step(step: float, size: float) -> float:
+    """Return the step, shortened to where the retraction is accurate; ``size`` is ‖A†ξB†ᵀ‖ for a step of one.
 
     The retraction is a polynomial in M = A†ξB†ᵀ. Beyond ‖M‖ = 1 its terms of higher order take over, and a step
-    that should shrink a small singular value makes a large one of it.
+    that should shrink a small singular value makes it large.
     """
     return min(step, 1.0 / size) if size > 0.0 else step
 
 
-def strained(factor: Any, bound: float, limits: Any) -> bool:
-    """Whether a factor asks for a fold: its turn is ill-conditioned, or a singular value is too small."""
+def exceeds(factor: Any, bound: float, limits: Any) -> bool:
+    """Whether to reorthogonalize: R is ill-conditioned, or a singular value is too small."""
     trace = 0.0
-    for j in range(factor.inverse.shape[0]):
-        trace += factor.inverse[j, j]
+    for j in range(factor.C.shape[0]):
+        trace += factor.C[j, j]
     return not (bound <= limits[0] and trace <= limits[1])
-
-
-def solved(matrix: Any, right: Any) -> bool:
-    """Solve matrix · X = right in place of ``right``, ruining ``matrix``; False where that is singular."""
-    n, m = right.shape
-    largest = 0.0
-    for p in range(n):
-        pivot = p
-        for i in range(p + 1, n):
-            if abs(matrix[i, p]) > abs(matrix[pivot, p]):
-                pivot = i
-        size = abs(matrix[pivot, p])
-        largest = max(largest, size)
-        if not size > 1e-10 * max(1.0, largest):
-            return False
-        if pivot != p:
-            for j in range(n):
-                matrix[p, j], matrix[pivot, j] = matrix[pivot, j], matrix[p, j]
-            for j in range(m):
-                right[p, j], right[pivot, j] = right[pivot, j], right[p, j]
-        for i in range(p + 1, n):
-            factor = matrix[i, p] / matrix[p, p]
-            for j in range(p + 1, n):
-                matrix[i, j] -= factor * matrix[p, j]
-            for j in range(m):
-                right[i, j] -= factor * right[p, j]
-    for p in range(n - 1, -1, -1):
-        for j in range(m):
-            total = right[p, j]
-            for i in range(p + 1, n):
-                total -= matrix[p, i] * right[i, j]
-            right[p, j] = total / matrix[p, p]
-    return True
-
-
-@noinline
-def advance(
-    factor: Any, U: Any, V: Any, omega: Any, theta: Any, E: Any, squares: Any, room: Any, change: Any
-) -> float:
-    """Take the step of a factor, but for the rows of its table: those get ``change[a]`` times column a of G.
-
-    Parameters
-    ----------
-    factor : Factor
-        Its turn, unturn and inverse are changed.
-    U, V : arrays of shape (r, k)
-        As in the module's form.
-    omega, theta : arrays of shape (r, r)
-        As in the module's form.
-    E : array of shape (r, k)
-        Aᵀ times the columns of G.
-    squares : array of shape (r, r)
-        GᵀG.
-    room : Room
-        Ruined.
-    change : array of shape (r, k)
-        Filled in.
-
-    Returns
-    -------
-    float
-        The squared condition of the new turn as ‖R‖²‖R⁻¹‖²/k², which is 1 for an identity: infinite where the
-        inverse is to be found anew by a fold, and 0 where the turn would become singular, and nothing was changed.
-    """
-    r = U.shape[0]
-    crossed = room.crossed
-    for a in range(r):
-        times(factor.inverse, V[a], room.CV[a])
-        for b in range(r):
-            crossed[a, b] = dot(V[a], U[b])
-    # T = (I + VᵀUΩ)⁻¹, by which R⁻¹ and the rows of the table change.
-    for a in range(r):
-        for b in range(r):
-            total = 0.0
-            for c in range(r):
-                total += crossed[a, c] * omega[c, b]
-            room.small[a, b] = total + (a == b)
-            room.T[a, b] = 1.0 * (a == b)
-    if not solved(room.small, room.T):
-        return 0.0
-    known = inverse_changed(factor.inverse, U, V, omega, theta, E, squares, room)
-    bound = turn_changed(factor.turn, factor.unturn, U, V, omega, theta, room, change)
-    return bound if known else np.inf
 
 
 @noinline
 def advance_one(
     factor: Any, u: Any, v: Any, s: float, e: Any, square: float, by: Any, across: Any, change: Any
 ) -> float:
-    """Do what `advance` does for Algorithm 4, a gradient of one column, in which all that is small is a number.
+    """Take the step of a factor of Algorithm 4, along one column g, except for the rows of its table.
 
-    ``u`` is A†g, ``v`` that of the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and ``across`` are
-    room for one vector each.
+    Those get ``change`` times g. Returns what `nearer.lowrank.columns.advance` does. ``u`` is A†g, ``v`` that of
+    the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and ``across`` are overwritten.
     """
-    turn, unturn, inverse = factor.turn, factor.unturn, factor.inverse
+    R, R_inv, C = factor.R, factor.R_inv, factor.C
     k = u.size
     omega, theta = 0.375 * s - 0.5, 1.0 - 0.5 * s
     both, inside = omega + theta, dot(u, e)
-    times(inverse, v, by)
+    times(C, v, by)
+    vCv = dot(v, by)
     last = both * both * inside + theta * theta * max(0.0, square - inside)
-    m11, m12 = 1.0 + both * s, both * dot(v, by)
-    m21, m22 = both * inside + last * s, m11 + last * dot(v, by)
+    m11, m12 = 1.0 + both * s, both * vCv
+    m21, m22 = both * inside + last * s, m11 + last * vCv
     determinant = m11 * m22 - m12 * m21
     known = determinant > 1e-10
     if not known:
@@ -149,181 +70,168 @@ def advance_one(
     for i in range(k):
         of_u, of_v = x11 * u[i] + x12 * by[i], x12 * u[i] + x22 * by[i]
         for j in range(k):
-            inverse[i, j] -= of_u * u[j] + of_v * by[j]
-            across[j] += v[i] * unturn[i, j]
+            C[i, j] -= of_u * u[j] + of_v * by[j]
+            across[j] += v[i] * R_inv[i, j]
     shrunk = 1.0 / (1.0 + s * omega)
     size, inverse_size = 0.0, 0.0
     for j in range(k):
         change[j] = theta * shrunk * across[j]
     for i in range(k):
-        turned, unturned = omega * dot(turn[i], u), omega * shrunk * u[i]
+        of_R, of_inverse = omega * dot(R[i], u), omega * shrunk * u[i]
         for j in range(k):
-            turn[i, j] += turned * v[j]
-            unturn[i, j] -= unturned * across[j]
-            size += turn[i, j] * turn[i, j]
-            inverse_size += unturn[i, j] * unturn[i, j]
+            R[i, j] += of_R * v[j]
+            R_inv[i, j] -= of_inverse * across[j]
+            size += R[i, j] * R[i, j]
+            inverse_size += R_inv[i, j] * R_inv[i, j]
     return size * inverse_size / (k * k) if known else np.inf
 
 
-def inverse_changed(inverse: Any, U: Any, V: Any, omega: Any, theta: Any, E: Any, squares: Any, room: Any) -> bool:
-    """Change C to C - W S (I + B S)⁻¹ Wᵀ with W = [U, CV]; False where rounding hides it."""
-    r, k = U.shape
-    B, S, middle, W = room.B, room.S, room.middle, room.W
-    for a in range(r):
-        for b in range(r):
-            B[a, b] = dot(U[a], E[b])
-            B[a, r + b] = room.crossed[b, a]
-            B[r + a, b] = room.crossed[a, b]
-            B[r + a, r + b] = dot(V[a], room.CV[b])
-            S[a, b] = 0.0
-            S[a, r + b] = omega[a, b] + theta[a, b]
-            S[r + b, a] = omega[a, b] + theta[a, b]
-    for a in range(r):
-        for b in range(r):
-            total = 0.0
-            for c in range(r):
-                for d in range(r):
-                    total += S[c, r + a] * B[c, d] * S[d, r + b]
-                    total += theta[c, a] * (squares[c, d] - B[c, d]) * theta[d, b]
-            S[r + a, r + b] = total
-    # B and S are symmetric, so S (I + BS)⁻¹ = (I + SB)⁻¹ S.
-    for a in range(2 * r):
-        for b in range(2 * r):
-            total = 0.0
-            for c in range(2 * r):
-                total += S[a, c] * B[c, b]
-            middle[a, b] = total + (a == b)
-    if not solved(middle, S):
-        return False
-    for a in range(r):
-        for j in range(k):
-            W[a, j] = U[a, j]
-            W[r + a, j] = room.CV[a, j]
+@noinline
+def advance_two(Y: Any, D: Any, E: Any, U: Any, squares: Any, vectors: Any, change: Any) -> float:
+    """Do the same for Algorithm 5, along P D Pᵀ of two columns, in which all that is small is 2 × 2.
+
+    ``E`` is YᵀP, ``U`` is Y†P and ``squares`` PᵀP; D, squares and the matrices below are tuples, row by row. R
+    never becomes singular. The vectors are overwritten.
+    """
+    R, R_inv, C, k = Y.R, Y.R_inv, Y.C, U.shape[1]
+    u, v, Cu, Cv, Ru, Rv = U[0], U[1], vectors[0], vectors[1], vectors[2], vectors[3]
+    N = (dot(u, u), dot(u, v), dot(u, v), dot(v, v))
+    K = (dot(u, E[0]), dot(u, E[1]), dot(u, E[1]), dot(v, E[1]))
+    twice = multiply_2(multiply_2(D, N), D)
+    omega, theta = add_2(twice, 0.375, D, -0.5), add_2(twice, -0.5, D, 1.0)
+    times(C, u, Cu)
+    times(C, v, Cv)
+    known, M11, M12, M21, M22 = update_of_C(
+        N, K, (dot(u, Cu), dot(u, Cv), dot(u, Cv), dot(v, Cv)), omega, theta, squares
+    )
+    for j in range(k):
+        Ru[j] = Rv[j] = 0.0
     for i in range(k):
-        for a in range(2 * r):
-            total = 0.0
-            for b in range(2 * r):
-                total += W[b, i] * S[b, a]
-            for j in range(k):
-                inverse[i, j] -= total * W[a, j]
-    return True
-
-
-def turn_changed(turn: Any, unturn: Any, U: Any, V: Any, omega: Any, theta: Any, room: Any, change: Any) -> float:
-    """Change R to R (I + UΩVᵀ) and R⁻¹ with it; see `advance`."""
-    r, k = U.shape
-    VR, TVR, OTVR, OV = room.VR, room.TVR, room.OTVR, room.W
-    for a in range(r):
+        a = u[i] * M11[0] + v[i] * M11[2] + Cu[i] * M21[0] + Cv[i] * M21[2]
+        b = u[i] * M11[1] + v[i] * M11[3] + Cu[i] * M21[1] + Cv[i] * M21[3]
+        c = u[i] * M12[0] + v[i] * M12[2] + Cu[i] * M22[0] + Cv[i] * M22[2]
+        d = u[i] * M12[1] + v[i] * M12[3] + Cu[i] * M22[1] + Cv[i] * M22[3]
         for j in range(k):
-            VR[a, j] = 0.0
-        for i in range(k):
-            for j in range(k):
-                VR[a, j] += V[a, i] * unturn[i, j]
-    for a in range(r):
-        combined(room.T, a, VR, TVR[a])
-        combined(omega, a, V, OV[a])
-    for a in range(r):
-        combined(theta, a, TVR, change[a])
-        combined(omega, a, TVR, OTVR[a])
+            C[i, j] -= a * u[j] + b * v[j] + c * Cu[j] + d * Cv[j]
+            Ru[j] += u[i] * R_inv[i, j]
+            Rv[j] += v[i] * R_inv[i, j]
+    T = invert_2(add_2(multiply_2(N, omega), 1.0, ONE, 1.0))
+    by_theta, by_omega = multiply_2(theta, T), multiply_2(omega, T)
+    for j in range(k):
+        change[0, j] = by_theta[0] * Ru[j] + by_theta[1] * Rv[j]
+        change[1, j] = by_theta[2] * Ru[j] + by_theta[3] * Rv[j]
     size, inverse_size = 0.0, 0.0
     for i in range(k):
-        for a in range(r):
-            room.by[a] = dot(turn[i], U[a])
-        for a in range(r):
-            for j in range(k):
-                turn[i, j] += room.by[a] * OV[a, j]
-                unturn[i, j] -= U[a, i] * OTVR[a, j]
-        size += dot(turn[i], turn[i])
-        inverse_size += dot(unturn[i], unturn[i])
-    return size * inverse_size / (k * k)
-
-
-def combined(matrix: Any, a: int, vectors: Any, found: Any) -> None:
-    """Put row a of a small matrix times some vectors into ``found``."""
-    for j in range(found.size):
-        found[j] = 0.0
-    for b in range(vectors.shape[0]):
-        for j in range(found.size):
-            found[j] += matrix[a, b] * vectors[b, j]
-
-
-def general_coefficients(U: Any, V: Any, omega: Any, theta: Any) -> None:
-    """Fill in Ω = -½I + ⅜Q and Θ = I - ½Q of Algorithms 3 and 4, Q = VᵀU."""
-    for a in range(U.shape[0]):
-        for b in range(U.shape[0]):
-            q = dot(V[a], U[b])
-            omega[a, b] = 0.375 * q - 0.5 * (a == b)
-            theta[a, b] = 1.0 * (a == b) - 0.5 * q
+        of_u, of_v = dot(R[i], u), dot(R[i], v)
+        a, b = of_u * omega[0] + of_v * omega[2], of_u * omega[1] + of_v * omega[3]
+        c, d = u[i] * by_omega[0] + v[i] * by_omega[2], u[i] * by_omega[1] + v[i] * by_omega[3]
+        for j in range(k):
+            R[i, j] += a * u[j] + b * v[j]
+            R_inv[i, j] -= c * Ru[j] + d * Rv[j]
+            size += R[i, j] * R[i, j]
+            inverse_size += R_inv[i, j] * R_inv[i, j]
+    return size * inverse_size / (k * k) if known else np.inf
 
 
 @noinline
-def psd_coefficients(H: Any, D: Any, room: Any, omega: Any, theta: Any) -> None:
-    """Fill in Ω = -½D + ⅜DND and Θ = D - ½DND of Algorithm 5, N = HᵀH, for a gradient P D Pᵀ."""
-    r = H.shape[0]
-    for a in range(r):
-        for b in range(r):
-            room.small[a, b] = dot(H[a], H[b])
-    for a in range(r):
-        for b in range(r):
-            twice = 0.0
-            for c in range(r):
-                for d in range(r):
-                    twice += D[a, c] * room.small[c, d] * D[d, b]
-            omega[a, b] = 0.375 * twice - 0.5 * D[a, b]
-            theta[a, b] = D[a, b] - 0.5 * twice
+def update_of_C(N: Any, K: Any, P: Any, omega: Any, theta: Any, squares: Any) -> Any:
+    """Return the blocks of S (I + B S)⁻¹ of `nearer.lowrank.columns.update_C`, and whether they are reliable."""
+    gamma = add_2(omega, 1.0, theta, 1.0)
+    outside = multiply_2(multiply_2(theta, add_2(squares, 1.0, K, -1.0)), theta)
+    X = add_2(multiply_2(multiply_2(gamma, K), gamma), 1.0, outside, 1.0)
+    corner, b = add_2(multiply_2(gamma, N), 1.0, ONE, 1.0), multiply_2(gamma, P)
+    c = add_2(multiply_2(gamma, K), 1.0, multiply_2(X, N), 1.0)
+    inverse = invert_2(corner)
+    c_inverse, inverse_b = multiply_2(c, inverse), multiply_2(inverse, b)
+    schur = add_2(add_2(corner, 1.0, multiply_2(X, P), 1.0), 1.0, multiply_2(c, inverse_b), -1.0)
+    known = (corner[0] * corner[3] - corner[1] * corner[2]) * (schur[0] * schur[3] - schur[1] * schur[2]) > 1e-10
+    back = invert_2(schur if known else ONE)
+    M21 = multiply_2(back, gamma)
+    M22 = multiply_2(back, add_2(X, 1.0, multiply_2(c_inverse, gamma), -1.0))
+    M11 = add_2(multiply_2(inverse_b, M21), -1.0, ONE, 0.0)
+    M12 = add_2(multiply_2(inverse, gamma), 1.0, multiply_2(inverse_b, M22), -1.0)
+    return known, M11, M12, M21, M22
 
 
-def general_step(A: Any, B: Any, left: Any, right: Any, squares: Any, room: Any, other_room: Any) -> float:
-    """Take a step of Algorithm 3 along G₁G₂ᵀ, each a list of columns; return the larger bound of `advance`.
+@noinline
+def multiply_2(A: Any, B: Any) -> Any:
+    """Return the product of 2 × 2 matrices."""
+    first = A[0] * B[0] + A[1] * B[2], A[0] * B[1] + A[1] * B[3]
+    return (*first, A[2] * B[0] + A[3] * B[2], A[2] * B[1] + A[3] * B[3])
 
-    ``squares`` are G₁ᵀG₁ and G₂ᵀG₂. 0 says that the step would make a turn singular; what was changed is then to
-    be thrown away.
-    """
-    r = left.starts.size - 1
-    gather_all(A, left, room)
-    gather_all(B, right, other_room)
-    general_coefficients(room.U, other_room.U, room.omega, room.theta)
-    general_coefficients(other_room.U, room.U, other_room.omega, other_room.theta)
-    first = advance(A, room.U, other_room.U, room.omega, room.theta, room.E, squares[0], room, room.change)
-    if first == 0.0:
-        return 0.0
-    second = advance(
-        B,
-        other_room.U,
-        room.U,
-        other_room.omega,
-        other_room.theta,
-        other_room.E,
-        squares[1],
-        other_room,
-        other_room.change,
+
+@noinline
+def add_2(A: Any, a: float, B: Any, b: float) -> Any:
+    """Return a A + b B of 2 × 2 matrices."""
+    return a * A[0] + b * B[0], a * A[1] + b * B[1], a * A[2] + b * B[2], a * A[3] + b * B[3]
+
+
+@noinline
+def invert_2(A: Any) -> Any:
+    """Return the inverse of a 2 × 2 matrix."""
+    determinant = A[0] * A[3] - A[1] * A[2]
+    return A[3] / determinant, -A[1] / determinant, -A[2] / determinant, A[0] / determinant
+
+
+# The steps of a solver along a gradient of two sparse vectors g₁ and g₂, as the loops of learners call them.
+# Columns and values of g₁ are ``p`` and ``x``, those of g₂ ``q`` and ``y``; Aᵀg₁ and Bᵀg₂ are in ``work.E``.
+# ``number`` counts the steps of the stream. They return whether to reorthogonalize.
+
+
+def loreta_step(
+    A: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, step: float, number: int, limits: Any, work: Any
+) -> bool:
+    """Step along step · g₁g₂ᵀ on the manifold (Algorithm 4, LORETA-1)."""
+    E, U = work.E, work.U
+    times(A.C, E[0], U[0])
+    times(B.C, E[1], U[1])
+    step = limit_step(step, abs(dot(U[0], U[1])))
+    for j in range(E.shape[1]):
+        E[0, j] *= step
+        U[0, j] *= step
+    s = dot(U[0], U[1])
+    by, across, change = work.vectors[0], work.vectors[1], work.vectors[2]
+    bound = advance_one(A, U[0], U[1], s, E[0], step * step * dot(x, x), by, across, change)
+    add_outer(A.table, p, x, step, change)
+    other = advance_one(B, U[1], U[0], s, E[1], dot(y, y), by, across, change)
+    add_outer(B.table, q, y, 1.0, change)
+    return exceeds(A, bound, limits) or exceeds(B, other, limits)
+
+
+def loreta_psd_step(
+    Y: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, step: float, number: int, limits: Any, work: Any
+) -> bool:
+    """Step along step · P D Pᵀ, P = [g₁ g₂], on the manifold (Algorithm 5, LORETA-1-PSD)."""
+    E, U, D, change = work.E, work.U, work.D, work.change
+    times(Y.C, E[0], U[0])
+    times(Y.C, E[1], U[1])
+    first, second, long, other, mixed = (
+        dot(U[0], U[0]),
+        dot(U[1], U[1]),
+        dot(x, x),
+        dot(y, y),
+        sparse_dot(p, x, q, y),
     )
-    if second == 0.0:
-        return 0.0
-    for a in range(r):
-        start, size = left.starts[a], left.starts[a + 1] - left.starts[a]
-        spread(A.table, left.columns, start, left.values, start, size, 1.0, room.change[a])
-        start, size = right.starts[a], right.starts[a + 1] - right.starts[a]
-        spread(B.table, right.columns, start, right.values, start, size, 1.0, other_room.change[a])
-    return max(first, second)
+    across = D[0, 1] if long > 0.0 and other > 0.0 else 0.0  # times a long step, zeros would not stay zeros
+    size = abs(across) * (abs(dot(U[0], U[1])) + np.sqrt(first * second))
+    step = limit_step(step, size + abs(D[0, 0]) * first + abs(D[1, 1]) * second)
+    scaled = step * D[0, 0], step * across, step * across, step * D[1, 1]
+    bound = advance_two(Y, scaled, E, U, (long, mixed, mixed, other), work.vectors, change)
+    add_outer(Y.table, p, x, 1.0, change[0])
+    add_outer(Y.table, q, y, 1.0, change[1])
+    return exceeds(Y, bound, limits)
 
 
-def psd_step(Y: Any, given: Any, D: Any, squares: Any, room: Any) -> float:
-    """Take a step of Algorithm 5 along P D Pᵀ, P a list of columns; see `general_step`."""
-    gather_all(Y, given, room)
-    psd_coefficients(room.U, D, room, room.omega, room.theta)
-    bound = advance(Y, room.U, room.U, room.omega, room.theta, room.E, squares, room, room.change)
-    if bound == 0.0:
-        return 0.0
-    for a in range(D.shape[0]):
-        start, size = given.starts[a], given.starts[a + 1] - given.starts[a]
-        spread(Y.table, given.columns, start, given.values, start, size, 1.0, room.change[a])
-    return bound
-
-
-def gather_all(factor: Any, given: Any, room: Any) -> None:
-    """Put E = AᵀG and U = A†G into the room."""
-    for a in range(given.starts.size - 1):
-        start, size = given.starts[a], given.starts[a + 1] - given.starts[a]
-        gather(factor, given.columns, start, given.values, start, size, room.vector, room.E[a])
-        times(factor.inverse, room.E[a], room.U[a])
+def passive_aggressive_step(
+    A: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, cap: float, number: int, limits: Any, work: Any
+) -> bool:
+    """Change A with B fixed, and in the next step B with A fixed, by as little as removes the loss, or the cap."""
+    E = work.E
+    first = number % 2 == 0
+    square = dot(x, x) * dot(E[1], E[1]) if first else dot(y, y) * dot(E[0], E[0])
+    step = min(loss / square, cap) if square > 0.0 else 0.0
+    if first:
+        add_outer(A.table, p, x, step, E[1])
+    else:
+        add_outer(B.table, q, y, step, E[0])
+    return False

@@ -1,5 +1,13 @@
-"""Rankings of labels by features: which of thousands of labels are true of a row."""
+"""Label rankings of features: scores of many labels, learned row by row."""
 
 from nearer.ranking.estimator import LabelRanker
+from nearer.ranking.solvers import (
+    LORETA,
+    SOLVERS,
+    GroupPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    Popularity,
+)
 
-__all__ = ["LabelRanker"]
+__all__ = ["LORETA", "SOLVERS", "GroupPerceptron", "LabelRanker", "PassiveAggressive", "Perceptron", "Popularity"]

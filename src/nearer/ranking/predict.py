@@ -1,4 +1,4 @@
-"""What a fitted label ranker does: scores, the best labels of each row, and how good they are."""
+"""What a fitted label ranker does: score labels, return the best labels per row, and evaluate them."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.parameters import is_count
-from nearer.ranking.targets import Target, target
-from nearer.ranking.training import ENTRIES
+from nearer.ranking.solvers import ENTRIES
+from nearer.ranking.targets import Target, read_target
 
 
 class RankingPredictor(ClassifierMixin):
@@ -22,7 +22,7 @@ class RankingPredictor(ClassifierMixin):
     label_counts_: np.ndarray
     target_form_: str
     target_dtype_: str
-    n_labels_: int
+    n_predicted_: int
     intercept_: np.ndarray
     label_factors_: np.ndarray
     feature_factors_: np.ndarray
@@ -41,19 +41,19 @@ class RankingPredictor(ClassifierMixin):
         Returns
         -------
         array of shape (n, n_labels)
-            Scores; with two classes, learned from one class a row, the second's less the first's, of shape (n,).
+            Scores; if Y was one of two classes per row, the second's minus the first's, of shape (n,).
         """
         check_is_fitted(self)
         table = validate_features(self, X, sparse=True)
         scores = np.empty((table.shape[0], len(self.classes_)))
-        for block in blocks(len(scores), self._a_block()):
+        for block in blocks(len(scores), self._block_size()):
             scores[block] = self._scores(table[block])
         if self.target_form_ == "classes" and len(self.classes_) == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
 
     def predict(self, X: Any) -> Any:
-        """Return the likeliest labels of each row, ``n_labels_`` of them, or its likeliest class.
+        """Return the highest-ranked labels of each row, ``n_predicted_`` of them, or its highest-ranked class.
 
         Parameters
         ----------
@@ -63,23 +63,23 @@ class RankingPredictor(ClassifierMixin):
         Returns
         -------
         array or csr_array of shape (n, n_labels), or array of shape (n,)
-            An indicator matrix where Y was one in training, sparse where that was; else a class a row.
+            An indicator matrix where Y was one in training, sparse where that was; otherwise one class per row.
         """
         check_is_fitted(self)
         if self.target_form_ == "classes":
             return self.top_k(X, 1)[0][:, 0]
-        numbers, _ = self._top(X, self.n_labels_)
+        numbers, _ = self._top(X, self.n_predicted_)
         shape = len(numbers), len(self.classes_)
         if self.target_form_ == "sparse":
             numbers = np.sort(numbers, axis=1)
             ones = np.ones(numbers.size, dtype=self.target_dtype_)
-            return csr_array((ones, numbers.ravel(), np.arange(len(numbers) + 1) * self.n_labels_), shape=shape)
+            return csr_array((ones, numbers.ravel(), np.arange(len(numbers) + 1) * self.n_predicted_), shape=shape)
         found = np.zeros(shape, dtype=self.target_dtype_)
         np.put_along_axis(found, numbers, 1, axis=1)
         return found
 
     def top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k likeliest labels of each row, best first.
+        """Return the k highest-ranked labels of each row, best first.
 
         Parameters
         ----------
@@ -116,18 +116,18 @@ class RankingPredictor(ClassifierMixin):
         Returns
         -------
         float
-            For an indicator matrix :func:`nearer.metrics.label_ranking_map`, in the mean over rows with labels;
-            for one class a row the accuracy, as of any classifier.
+            For an indicator matrix :func:`nearer.metrics.label_ranking_map`averaged over rows with labels;
+            for one class per row the accuracy, as of any classifier.
         """
         check_is_fitted(self)
         table = validate_features(self, X, sparse=True)
-        weights = None if sample_weight is None else _weights(sample_weight, table.shape[0])
+        weights = None if sample_weight is None else _check_weights(sample_weight, table.shape[0])
         if self.target_form_ == "classes":
             return float(super().score(X, y, weights))
         true = self._target(y, table.shape[0]).indicator
         parts = [
             label_average_precisions(self._scores(table[block]), true[block])
-            for block in blocks(table.shape[0], self._a_block())
+            for block in blocks(table.shape[0], self._block_size())
         ]
         found = np.concatenate(parts)
         counted = ~np.isnan(found)
@@ -139,14 +139,14 @@ class RankingPredictor(ClassifierMixin):
             raise ValueError("sample_weight is 0 for every row that has a label: there is nothing to rank")
         return float(np.average(found[counted], weights=weights[counted]))
 
-    def _a_block(self) -> int:
+    def _block_size(self) -> int:
         return max(1, ENTRIES // len(self.classes_))
 
     def _top(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the k best labels of each row, and their scores."""
         table = validate_features(self, X, sparse=True)
         numbers, found = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
-        for block in blocks(table.shape[0], self._a_block()):
+        for block in blocks(table.shape[0], self._block_size()):
             scores = self._scores(table[block])
             numbers[block] = best(scores, k)
             found[block] = np.take_along_axis(scores, numbers[block], axis=1)
@@ -168,9 +168,9 @@ class RankingPredictor(ClassifierMixin):
     def _target(self, Y: Any, n_rows: int) -> Target:
         """Return what a further Y says; ValueError where it is not written as the first was."""
         one_each = self.target_form_ == "classes"
-        found = target(self, Y, self.classes_ if one_each else None, n_rows)
+        found = read_target(self, Y, self.classes_ if one_each else None, n_rows)
         if (found.form == "classes") != one_each:
-            forms = f"an indicator matrix of {len(self.classes_)} labels", "one class a row"
+            forms = f"an indicator matrix of {len(self.classes_)} labels", "one class per row"
             raise ValueError(f"Y was {forms[one_each]} at first; got {forms[not one_each].split(' of ')[0]}")
         if found.indicator.shape[1] != len(self.classes_):
             raise ValueError(
@@ -185,12 +185,12 @@ class RankingPredictor(ClassifierMixin):
         return found
 
 
-def _weights(given: Any, n_rows: int) -> np.ndarray:
-    """Return a weight for each row; ValueError where that is not what was given."""
-    weights = np.asarray(given, dtype=np.float64)
+def _check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return one weight per row; ValueError otherwise."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"one weight a row is wanted: X has {n_rows} rows, and sample_weight has shape {weights.shape}"
+            f"sample_weight must have one weight per row: X has {n_rows} rows, and it has shape {weights.shape}"
         )
     wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
     if len(wrong):
@@ -201,13 +201,7 @@ def _weights(given: Any, n_rows: int) -> np.ndarray:
 
 
 def best(scores: np.ndarray, k: int) -> np.ndarray:
-    """Return the places of the k largest scores of each row, the largest first; of equal ones the leftmost.
-
-    Examples
-    --------
-    >>> best(np.array([[0.1, 0.7, 0.3, 0.7]]), 3)
-    array([[1, 3, 2]])
-    """
+    """Return the columns of the k largest scores per row, the largest first; of equal ones the leftmost."""
     n, n_labels = scores.shape
     if k == n_labels:
         return np.argsort(-scores, axis=1, kind="stable")

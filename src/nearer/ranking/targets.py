@@ -1,6 +1,6 @@
 """What a label ranker was given: a table of features, and for each row the labels that are true of it.
 
-Labels come as an indicator matrix, dense or sparse, or as one class a row. Either becomes a list of true labels
+Labels come as an indicator matrix, dense or sparse, or as one class per row. Either becomes a list of true labels
 a row, in rising order: the loops never see a table of rows by labels.
 """
 
@@ -53,7 +53,7 @@ class Labels(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingSet:
     """Rows to learn from: their features, the constant one among them, and true labels.
 
     Attributes
@@ -83,7 +83,7 @@ class Lessons:
         """How many labels there are."""
         return int(self.indicator.shape[1])
 
-    def some(self, which: np.ndarray) -> Self:
+    def take(self, which: np.ndarray) -> Self:
         """Return some of the rows."""
         return type(self)(self.table[which], self.indicator[which])
 
@@ -127,7 +127,7 @@ def with_constant(table: Any, value: float) -> Any:
     return np.ascontiguousarray(np.hstack([table, column]))
 
 
-def target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -> Target:
+def read_target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -> Target:
     """Return what a Y says.
 
     Parameters
@@ -135,18 +135,18 @@ def target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -
     model : estimator
         For the error that wants a y.
     Y : array, sparse matrix or DataFrame of shape (n, n_labels), or array of shape (n,)
-        An indicator matrix, or a class a row.
+        An indicator matrix, or one class per row.
     names : array-like or None
         Names of the columns of an indicator matrix; or all classes there are.
     n_rows : int
         Rows of X.
     whole : bool, default=True
-        Whether all classes there will be are in Y, where it is a class a row and they are not named.
+        Whether all classes there will be are in Y, where it is one class per row and they are not named.
     """
     if Y is None:
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is an indicator "
-            "matrix of rows by labels, or one class a row"
+            "matrix of rows by labels, or one class per row"
         )
     columns = getattr(Y, "columns", None)
     if not issparse(Y):
@@ -203,7 +203,7 @@ def _of_indicator(Y: Any, names: Any) -> Target:
     form = "sparse" if issparse(Y) else "dense"
     if Y.ndim != 2:
         raise ValueError(
-            f"Y must be a table of rows by labels or one class a row; got an array of shape {Y.shape}"
+            f"Y must be a table of rows by labels or one class per row; got an array of shape {Y.shape}"
         )
     if form == "dense" and Y.dtype.kind not in "biuf":
         try:

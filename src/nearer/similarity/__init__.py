@@ -5,7 +5,7 @@ from nearer.similarity.euclidean import Euclidean
 from nearer.similarity.itml import ITML
 from nearer.similarity.lego import LEGO
 from nearer.similarity.lmnn import LMNN
-from nearer.similarity.low_rank import LowRankSimilarity
+from nearer.similarity.low_rank import LORETA, GradientDescent, LowRankSimilarity, PassiveAggressive
 from nearer.similarity.oasis import OASIS
 from nearer.similarity.on_comparisons import ComparisonEstimator
 from nearer.similarity.rca import RCA
@@ -13,6 +13,6 @@ from nearer.similarity.sdca import SDCA
 from nearer.similarity.search import SearchIndex
 
 __all__ = [
-    "ITML", "LEGO", "LMNN", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator", "Euclidean",
-    "LowRankSimilarity", "SearchIndex",
+    "ITML", "LEGO", "LMNN", "LORETA", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator",
+    "Euclidean", "GradientDescent", "LowRankSimilarity", "PassiveAggressive", "SearchIndex",
 ]  # fmt: skip

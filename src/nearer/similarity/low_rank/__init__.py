@@ -1,5 +1,6 @@
-"""Similarities of low rank that learn online."""
+"""A similarity or distance of low rank, learned online."""
 
 from nearer.similarity.low_rank.estimator import LowRankSimilarity
+from nearer.similarity.low_rank.solvers import LORETA, GradientDescent, PassiveAggressive
 
-__all__ = ["LowRankSimilarity"]
+__all__ = ["LORETA", "GradientDescent", "LowRankSimilarity", "PassiveAggressive"]

@@ -1,11 +1,12 @@
 """LowRankSimilarity: a similarity xᵀWx' with W of fixed rank, learned triplet by triplet, as an estimator.
 
-``fit`` validates, finds a start and a step size where they are left to it, and runs a solver
-(:mod:`nearer.similarity.low_rank.solvers`) over triplets that are drawn from labels as they are needed, or given.
+``fit`` checks its input, finds a start and selects a step size, and has a solver
+(:mod:`nearer.similarity.low_rank.solvers`) learn from triplets, which are drawn from labels as they are needed or
+those of the comparisons.
 """
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,29 +14,26 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
 from nearer.features.validation import check_scale, validate_features
+from nearer.iterative import IterativeEstimator
 from nearer.losses import as_loss
-from nearer.lowrank import Course, Rows
+from nearer.lowrank import Rows
 from nearer.models import SavedModel
-from nearer.parameters import check, is_count, is_number, unchanged_on_failure
-from nearer.progress import progress
-from nearer.similarity.inputs import (
-    default_n_triplets,
-    needs_labels,
-    validate_labelled,
-    validate_triplets,
-)
-from nearer.similarity.low_rank.form import LowRankForm
-from nearer.similarity.low_rank.held_out import held_out_comparisons, held_out_objects
-from nearer.similarity.low_rank.init import check_start, first_factors
-from nearer.similarity.low_rank.rate import found_rate
-from nearer.similarity.low_rank.sampling import FromComparisons, FromLabels
-from nearer.similarity.low_rank.solvers import GENERAL_ONLY, SOLVERS, Learner
+from nearer.monitor import Judge, Monitor
+from nearer.parameters import BOOL, NONE, Constraint, check_parameters, either, one_of, unchanged_on_failure
+from nearer.similarity.inputs import default_n_triplets, needs_labels, validate_labelled, validate_triplets
+from nearer.similarity.low_rank.held_out import hold_out_comparisons, hold_out_objects
+from nearer.similarity.low_rank.init import INITS, initial_factors, is_init
+from nearer.similarity.low_rank.model import FactorModel
+from nearer.similarity.low_rank.predict import LowRankComparer
+from nearer.similarity.low_rank.sampling import ComparisonSampler, LabelSampler
+from nearer.similarity.low_rank.solvers import SOLVERS, TripletStream, select_rate
+from nearer.solver import as_solver, chunk_size
 
-STEPS_AN_OBJECT, PASSES = 20, 3
-FEWEST_STEPS, MOST_STEPS = 20_000, 1_000_000
+STEPS_PER_OBJECT, PASSES = 20, 3
+MIN_STEPS, MAX_STEPS = 20_000, 1_000_000
 
 
-class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
+class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """A similarity xᵀWx', or a distance, of low rank, learned online from triplets: LORETA.
 
     W is kept as factors of ``rank`` columns, so 50,000 features take no more than that many rows, and a step costs
@@ -46,13 +44,14 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
     ----------
     rank : int, default=30
         Columns of the factors; at most the number of features.
-    solver : {"loreta", "gd", "pa", "loreta-identify"}, default="loreta"
+    solver : {"loreta", "gd", "pa", "loreta-identify"} or object, default="loreta"
         "loreta" takes gradient steps along the manifold of matrices of that rank. "gd" steps along the gradients
         of the factors: for ``psd=False`` that is unstable. "pa" takes passive-aggressive steps of one factor and
         then the other. "loreta-identify" (the paper's Algorithm 6) takes, after each step of LORETA, as many steps
         of OASIS as the rank in a small matrix between the factors, and multiplies that in. When few directions
         explain most triplets, that matrix grows along these only, round after round, and the factors collapse to
-        them: it learns less than LORETA, as the paper saw, and here the steps of LORETA are as cheap.
+        them: it learns less than LORETA, as the paper saw, and here the steps of LORETA are as cheap. Or a solver
+        object of :mod:`nearer.similarity`.
     loss : None, str or object, default=None
         None: the hinge [1 - S(a, b) + S(a, c)]₊ of a similarity S. A loss of :mod:`nearer.losses`, by name or as
         an object: the model is then a distance ‖Y(x - x')‖, for "loreta" and "gd".
@@ -62,43 +61,55 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         Where to start: the leading directions of the features; the first ``rank`` features, for features sorted by
         what they tell, as `nearer.InformationGain` does; the first gradients, added up and cut to the rank; normal
         random numbers; or factors of shape (d, rank), two of them for ``psd=False``.
-    sampling : {"hard", "random"}, default="hard"
-        How x⁻ is drawn from labels: of ten objects of other classes the one most like the anchor, or any. Hard
-        ones teach more where classes can be told apart; where these overlap widely, random ones may be better.
+    negatives : {"hard", "random"}, default="hard"
+        How x⁻ is drawn from labels: of ten objects of other classes the one most similar to the anchor, or any. Hard
+        ones teach more if classes can be told apart; if they overlap widely, random ones may be better.
     learning_rate : "auto" or float, default="auto"
-        The step size. "auto" tries a ladder of them on a first slice of triplets and takes the next smaller one to
-        that which met the smallest losses; ``learning_rate_`` says which. For "pa" it is the cap on a step.
+        The step size. "auto" tries several on a first slice of triplets and takes the next smaller one to the one
+        with the smallest losses; ``learning_rate_`` and ``selection_`` say which. For "pa" it is the cap on a step.
     n_steps : int, optional
-        Triplets to learn from: by default twenty an object, or three passes over comparisons, 20,000 at least and
+        Triplets to learn from: by default twenty per object, or three passes over comparisons, 20,000 at least and
         a million at most.
-    drawing : {"instances", "classes"}, default="instances"
+    sampling : {"instances", "classes"}, default="instances"
         Whether anchors are drawn evenly over objects or over classes.
     early_stopping : bool, default=False
         Hold out a share of the objects of each class, or of the answers, and keep the factors that were best for
-        them: by mean average precision, or by the share satisfied. The fit ends when five looks of twenty in a row
-        were no better.
+        them: by mean average precision, or by the share satisfied. The fit ends when five evaluations of twenty in a
+        row were not better.
     validation_fraction : float, default=0.1
         The share held out.
     random_state : int, Generator, RandomState or None
         Draws triplets and the start.
+    max_seconds : float, optional
+        End the fit after this time with the factors so far.
     callback : callable, optional
-        Called with each record of ``history_``; True stops the fit.
+        Called with each record of ``history_``, and before that with one per step size that is tried; ``stage``
+        says which. Returning True ends the fit.
     verbose : bool, default=False
-        Show a progress bar.
+        Show progress bars.
 
     Attributes
     ----------
     components_ : array of shape (rank, d)
-        The projection; of objects that are found where there are two.
-    asking_components_ : array of shape (rank, d)
-        The projection of objects that ask, with ``psd=False``.
+        The projection; of items if there are two.
+    query_components_ : array of shape (rank, d)
+        The projection of queries, with ``psd=False``.
     kind_ : str
         "similarity" or "distance".
     learning_rate_ : float
         The step size as used.
+    selection_ : list of dict or None
+        One record per step size that "auto" tried: learning_rate, loss, standard_error, and whether it was chosen.
     history_ : list of dict
-        A record every so many steps: steps, loss (the mean met since the last record), score (of what was held
-        out, with early stopping), seconds.
+        Records, twenty per fit: iteration, n_steps, loss (mean since the last record), held_out_score (with early
+        stopping), seconds.
+    n_iter_ : int
+        Records of the last fit.
+    converged_ : bool
+        Whether early stopping ended the fit.
+    stop_reason_ : str
+        Why the last fit ended: "max_iter" (all steps were taken), "converged" (early stopping), "time", "callback"
+        or "interrupted" (Ctrl-C, which keeps the factors so far).
     n_steps_ : int
         Triplets learned from so far.
     n_features_in_ : int
@@ -129,26 +140,36 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_arrays = ("components_", "asking_components_", "feature_names_in_")
-    _learned_values = ("kind_", "learning_rate_", "history_", "n_steps_", "n_features_in_")
+    _learned_arrays = ("components_", "query_components_", "feature_names_in_")
+    _learned_values = (
+        "kind_", "learning_rate_", "selection_", "history_", "n_iter_", "converged_", "stop_reason_", "n_steps_",
+        "n_features_in_",
+    )  # fmt: skip
+    _unit = "chunk"
+    _constraints: ClassVar = {
+        "psd": either(NONE, BOOL),
+        "init": Constraint(is_init, f"one of {', '.join(map(repr, INITS))}, or factors"),
+        "negatives": one_of("hard", "random"),
+    }
     learning_rate_: float
     n_steps_: int
 
     def __init__(
         self,
         rank: int = 30,
-        solver: str = "loreta",
+        solver: Any = "loreta",
         *,
         loss: Any = None,
         psd: bool | None = None,
         init: Any = "svd",
-        sampling: str = "hard",
+        negatives: str = "hard",
         learning_rate: float | str = "auto",
         n_steps: int | None = None,
-        drawing: str = "instances",
+        sampling: str = "instances",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         random_state: Any = None,
+        max_seconds: float | None = None,
         callback: Callable[[dict[str, Any]], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
@@ -157,19 +178,24 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         self.loss = loss
         self.psd = psd
         self.init = init
-        self.sampling = sampling
+        self.negatives = negatives
         self.learning_rate = learning_rate
         self.n_steps = n_steps
-        self.drawing = drawing
+        self.sampling = sampling
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.random_state = random_state
+        self.max_seconds = max_seconds
         self.callback = callback
         self.verbose = verbose
 
     @property
+    def _solver(self) -> Any:
+        return as_solver(self.solver, SOLVERS)
+
+    @property
     def _psd(self) -> bool:
-        return self.solver not in GENERAL_ONLY if self.psd is None else bool(self.psd)
+        return not self._solver.general if self.psd is None else bool(self.psd)
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn the similarity.
@@ -177,166 +203,161 @@ class LowRankSimilarity(LowRankForm, SavedModel, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            Features, one row an object.
+            Features, one row per object.
         y : array of shape (n,), optional
             Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more like b than like c. Exactly one of y and comparisons.
+            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. With both, y is ignored.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
             random = child_generator(self.random_state)
-            table, labels, given = self._given(X, y, comparisons, reset=True)
-            objects, judge = np.arange(table.shape[0]), None
-            if self.early_stopping and labels is not None:
-                objects, judge = held_out_objects(table, labels, self.validation_fraction, random)
-            elif self.early_stopping and given is not None:
-                given, judge = held_out_comparisons(table, given, self.validation_fraction, random)
-            n = FEWEST_STEPS
-            if labels is not None:
-                draws: Any = FromLabels(labels[objects], objects, self.drawing, self.sampling == "hard", random)
-                n = STEPS_AN_OBJECT * len(objects)
-            elif given is not None:
-                draws = FromComparisons(given, random)
-                n = PASSES * len(given)
-            n_steps = self.n_steps or int(np.clip(n, FEWEST_STEPS, MOST_STEPS))
-            learner = self._begun(table, draws, n_steps, random)
-            course = Course(n_steps, self.callback)
-            if judge is not None:
-                course.judge, course.keep = lambda: judge(learner.factors, self.kind_), lambda: learner.factors
-            self._learn(learner, draws, course, before=[])
+            table, labels, comparisons = self._validate(X, y, comparisons, reset=True)
+            self.kind_ = "similarity" if self.loss is None else "distance"
+            sampler, n_steps, judge = self._sampler(table, labels, comparisons, random)
+            n_steps = self.n_steps or int(np.clip(n_steps, MIN_STEPS, MAX_STEPS))
+            with self._stream_monitor(n_steps, judge) as monitor:
+                model = self._start(table, sampler, random, monitor)
+                self._learn(model, TripletStream(sampler, self.learning_rate_, n_steps), monitor, history=[])
         return self
+
+    def _sampler(
+        self, table: Any, labels: np.ndarray | None, comparisons: Comparisons | None, random: np.random.Generator
+    ) -> tuple[Any, int, Judge | None]:
+        """Return what triplets come from, the steps that it is good for, and with early stopping a judge."""
+        judge, fraction = None, self.validation_fraction
+        if labels is not None:
+            objects = np.arange(len(labels))
+            if self.early_stopping:
+                objects, judge = hold_out_objects(table, labels, fraction, self._metric, random)
+            sampler = LabelSampler(labels[objects], objects, self.sampling, self.negatives == "hard", random)
+            return sampler, STEPS_PER_OBJECT * len(objects), judge
+        assert comparisons is not None  # exactly one of both
+        if self.early_stopping:
+            comparisons, judge = hold_out_comparisons(table, comparisons, fraction, self._metric, random)
+        return ComparisonSampler(comparisons, random), PASSES * len(comparisons), judge
 
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn on from further objects: comparisons once each and in their order, or triplets drawn from labels.
 
-        The first call finds the start and the step size by its X, so that should not be too small. None are held
-        out, whatever ``early_stopping`` says. Each call finds the inverses of the factors anew: give batches.
+        The first call finds the start and the step size from its X, which should not be too small. Nothing is held
+        out, also with ``early_stopping``. Each call computes the inverses of the factors: give batches.
 
         Parameters
         ----------
         X, y, comparisons
-            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty an object.
+            As for :meth:`fit`: from labels, triplets are drawn among the rows of this X, twenty per object.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         with unchanged_on_failure(self):
             first = not hasattr(self, "components_")
             random = resumed_generator(self.random_state, 0 if first else self.n_steps_)
-            table, labels, given = self._given(X, y, comparisons, reset=first)
+            table, labels, comparisons = self._validate(X, y, comparisons, reset=first)
             if labels is not None:
-                draws: Any = FromLabels(
-                    labels, np.arange(len(labels)), self.drawing, self.sampling == "hard", random
-                )
+                objects = np.arange(len(labels))
+                sampler: Any = LabelSampler(labels, objects, self.sampling, self.negatives == "hard", random)
                 n_steps = self.n_steps or default_n_triplets(len(labels), at_least=1)
-            elif given is not None:
-                draws, n_steps = FromComparisons(given, None), len(given)
-            if first:
-                learner = self._begun(table, draws, n_steps, random)
-                if given is not None:
-                    draws = FromComparisons(given, None)  # from the first again
-            else:
-                learner = self._learner(self._factors_so_far(table.shape[1]), table)
-                learner.steps = self.n_steps_
-                if not isinstance(self.learning_rate, str):
-                    self.learning_rate_ = float(self.learning_rate)
-            course = Course(learner.steps + n_steps, self.callback, taken=learner.steps)
-            self._learn(learner, draws, course, [] if first else self.history_)
+            elif comparisons is not None:
+                sampler, n_steps = ComparisonSampler(comparisons, None), len(comparisons)
+            n_taken, history = (0, []) if first else (self.n_steps_, self.history_)
+            selected = getattr(self, "selection_", None)
+            with self._stream_monitor(n_steps) as monitor:
+                if first:
+                    self.kind_ = "similarity" if self.loss is None else "distance"
+                    model = self._start(table, sampler, random, monitor)
+                    if comparisons is not None:
+                        sampler = ComparisonSampler(comparisons, None)  # from the first one again
+                else:
+                    model, self.selection_ = self._resume(table), selected
+                stream = TripletStream(sampler, self.learning_rate_, n_steps, n_taken)
+                self._learn(model, stream, monitor, history)
         return self
 
-    def _given(
+    def _validate(
         self, X: Any, y: Any, comparisons: Any, reset: bool
     ) -> tuple[Any, np.ndarray | None, Comparisons | None]:
         """Return the table, and class numbers or comparisons."""
-        labels, given = None, None
+        labels = None
         if needs_labels(self, y, comparisons=comparisons):
             table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
-            labels = np.unique(labels, return_inverse=True)[1]
+            labels, comparisons = np.unique(labels, return_inverse=True)[1], None
         else:
             table = validate_features(self, X, sparse=True, reset=reset)
-            given = validate_triplets(X, comparisons)
+            comparisons = validate_triplets(X, comparisons)
         check_scale(table)
         if self.rank > table.shape[1]:
             raise ValueError(
                 f"a rank of {self.rank} is more than X has features: at most n_features={table.shape[1]} is wanted"
             )
-        return table, labels, given
+        return table, labels, comparisons
 
-    def _begun(self, table: Any, draws: Any, n_steps: int, random: np.random.Generator) -> Learner:
-        """Return a learner at its start, after its step size was found."""
-        self.kind_ = "similarity" if self.loss is None else "distance"
-        triplets, _ = draws.next(2 * self.rank)
-        learner = self._learner(first_factors(self.init, table, triplets, self.rank, self._psd, random), table)
-        self.learning_rate_ = (
-            found_rate(learner, table, draws, self.loss is None)
-            if isinstance(self.learning_rate, str)
-            else float(self.learning_rate)
+    def _stream_monitor(self, n_steps: int, judge: Judge | None = None) -> Monitor:
+        n_chunks = -(-n_steps // chunk_size(n_steps))
+        return self._monitor(max_iter=n_chunks, judge=judge, snapshot=lambda model: model.factors)
+
+    def _start(self, table: Any, sampler: Any, random: np.random.Generator, monitor: Monitor) -> FactorModel:
+        """Return a model at its start, and select its step size."""
+        triplets, _ = sampler.next(2 * self.rank)
+        factors = initial_factors(self.init, table, triplets, self.rank, self._psd, random)
+        model = self._solver.start(self._loss, factors, Rows.of(table))
+        if isinstance(self.learning_rate, str):
+            self.learning_rate_, selection = select_rate(model, table, sampler, self.loss is None, monitor)
+            self.selection_ = selection.records()
+        else:
+            self.learning_rate_ = float(self.learning_rate)
+        return model
+
+    @property
+    def _loss(self) -> Any:
+        return None if self.loss is None else as_loss(self.loss, self.rank)
+
+    def _resume(self, table: Any) -> FactorModel:
+        """Return the model that was learned, to learn on; ValueError if the parameters now ask for another."""
+        names = [name for name in ("query_components_", "components_") if hasattr(self, name)]
+        factors = tuple(getattr(self, name).T for name in names)
+        expected = (
+            (table.shape[1], self.rank),
+            1 if self._psd else 2,
+            "similarity" if self.loss is None else "distance",
         )
-        return learner
-
-    def _learner(self, start: tuple[np.ndarray, ...], table: Any) -> Learner:
-        loss = None if self.loss is None else as_loss(self.loss, self.rank)
-        return Learner(self.solver, loss, start, Rows.of(table))
-
-    def _factors_so_far(self, d: int) -> tuple[np.ndarray, ...]:
-        """Return the factors to learn on from; ValueError where the parameters now ask for others."""
-        factors = tuple(
-            getattr(self, name).T for name in ("asking_components_", "components_") if hasattr(self, name)
-        )
-        wanted = (d, self.rank), 1 if self._psd else 2, "similarity" if self.loss is None else "distance"
-        if (factors[0].shape, len(factors), self.kind_) != wanted:
+        if (factors[0].shape, len(factors), self.kind_) != expected:
             raise ValueError(
                 f"this model is a {self.kind_} with {len(factors)} factors of shape {factors[0].shape}; its "
-                f"parameters now ask for a {wanted[2]} with {wanted[1]} of shape {wanted[0]}: fit it anew"
+                f"parameters now ask for a {expected[2]} with {expected[1]} of shape {expected[0]}: call fit"
             )
-        return factors
+        model = self._solver.start(self._loss, factors, Rows.of(table))
+        model.n_taken = self.n_steps_
+        if not isinstance(self.learning_rate, str):
+            self.learning_rate_ = float(self.learning_rate)
+        return model
 
-    def _learn(self, learner: Learner, draws: Any, course: Course, before: list[dict[str, Any]]) -> None:
-        """Run the learner over its course, and set what was learned, records behind those from before."""
-        chunk, left, over = course.chunk, course.n_steps - learner.steps, False
+    def _learn(self, model: FactorModel, stream: TripletStream, monitor: Monitor, history: list[Any]) -> None:
+        """Solve, and set the learned attributes, records after those of earlier calls."""
         try:
-            with progress(-(-left // chunk), "looks", self.verbose) as course.bar:
-                while not over:
-                    triplets, weights = draws.next(min(chunk, course.n_steps - learner.steps))
-                    losses = learner.take(triplets, self.learning_rate_ * weights)
-                    over = course.over(learner.steps, float(losses.mean()))
-            learner.settle()
+            result = self._solver.solve(stream, model, monitor)
         except FloatingPointError as error:
             raise ValueError(
                 f"the fit diverged with a learning_rate of {self.learning_rate_:.3g}: give a smaller one ({error})"
             ) from error
-        factors = learner.factors if course.best is None else course.best
-        if hasattr(self, "asking_components_"):
-            del self.asking_components_
+        factors = model.factors if monitor.best is None else result.solution
+        if hasattr(self, "query_components_"):
+            del self.query_components_
         if len(factors) == 2:
-            self.asking_components_ = factors[0].T
+            self.query_components_ = factors[0].T
         self.components_ = factors[-1].T
-        self.history_ = [*before, *course.history]
-        self.n_steps_ = learner.steps
+        self._set_result(result)
+        self.history_, self.n_steps_ = [*history, *result.history], stream.n_taken
 
-    def _check_parameters(self) -> None:
-        check(self, "rank", is_count(self.rank), "a positive integer")
-        check(self, "solver", self.solver in SOLVERS, f"one of {', '.join(map(repr, SOLVERS))}")
-        check(self, "psd", self.psd is None or isinstance(self.psd, bool | np.bool_), "None, True or False")
-        check_start(self)
-        check(self, "sampling", self.sampling in ("hard", "random"), "'hard' or 'random'")
-        rate = self.learning_rate
-        good = rate == "auto" if isinstance(rate, str) else is_number(rate) and rate > 0
-        check(self, "learning_rate", good, "'auto' or a number > 0")
-        check(self, "n_steps", self.n_steps is None or is_count(self.n_steps), "None or a positive integer")
-        check(self, "drawing", self.drawing in ("instances", "classes"), "'instances' or 'classes'")
-        check(self, "early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False")
-        share = self.validation_fraction
-        check(self, "validation_fraction", is_number(share) and 0 < share < 1, "a number between 0 and 1")
-        check(self, "callback", self.callback is None or callable(self.callback), "None or a function of a record")
-        if self.solver in GENERAL_ONLY and self._psd:
+    def _check_combinations(self) -> None:
+        if self._solver.general and self._psd:
             raise ValueError(f"solver={self.solver!r} learns two factors: psd=True is for 'loreta' and 'gd'")
         if self.loss is not None:
             as_loss(self.loss, self.rank)

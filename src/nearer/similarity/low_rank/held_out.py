@@ -1,6 +1,5 @@
-"""What a fit holds out to know when to stop: objects as queries among each other, or answers."""
+"""What early stopping holds out: objects that are queries among each other, or answers."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,64 +7,59 @@ from scipy.spatial.distance import cdist
 
 from nearer.comparisons import Comparisons
 from nearer.metrics import mean_average_precision
+from nearer.monitor import Judge
+from nearer.similarity.low_rank.model import FactorModel
 
-MOST_HELD_OUT = 1_000  # objects that are ranked against each other at every look
-
-Judge = Callable[[tuple[np.ndarray, ...], str], float]
+MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every record
 
 
-def held_out_objects(
-    table: Any, labels: np.ndarray, share: float, random: np.random.Generator
+def hold_out_objects(
+    table: Any, labels: np.ndarray, fraction: float, metric: str, random: np.random.Generator
 ) -> tuple[np.ndarray, Judge]:
-    """Return the numbers of the objects to learn from, and a judge of factors that ranks the others.
+    """Return the rows of the objects to learn from, and a judge of models that ranks the others.
 
-    Parameters
-    ----------
-    table : array or csr_array
-        Features.
-    labels : array of int
-        Class numbers.
-    share : float
-        Of the objects of each class that are held out; at least two are, where there are four.
-    random : numpy.random.Generator
-        Draws them.
+    Of every class of four objects or more at least two are held out.
     """
     out = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
         members = random.permutation(np.flatnonzero(labels == label))
         if len(members) >= 4:
-            out[members[: max(2, round(share * len(members)))]] = True
-    asked = random.permutation(np.flatnonzero(out))[:MOST_HELD_OUT]
-    classes, sizes = np.unique(labels[asked], return_counts=True)
+            out[members[: max(2, round(fraction * len(members)))]] = True
+    held_out = random.permutation(np.flatnonzero(out))[:MAX_HELD_OUT]
+    classes, sizes = np.unique(labels[held_out], return_counts=True)
     if len(classes) < 2 or not (sizes > 1).any():
         raise ValueError(
-            f"early stopping holds out a share of {share:g} of each class of four objects or more; these are "
-            f"{len(asked)} objects of {len(classes)} classes, which cannot be ranked: give more objects"
+            f"early stopping holds out a fraction of {fraction:g} of each class of four objects or more; these are "
+            f"{len(held_out)} objects of {len(classes)} classes, which cannot be ranked: give more objects"
         )
-    objects, wanted = table[asked], labels[asked]
+    objects, classes_of_objects = table[held_out], labels[held_out]
 
-    def judge(factors: tuple[np.ndarray, ...], kind: str) -> float:
-        asking, found = objects @ factors[0], objects @ factors[-1]
-        scores = asking @ found.T if kind == "similarity" else -cdist(asking, found, "sqeuclidean")
-        return mean_average_precision(scores, wanted)
+    def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
+        queries, items = objects @ model.factors[0], objects @ model.factors[-1]
+        scores = queries @ items.T if metric == "inner product" else -cdist(queries, items, "sqeuclidean")
+        return _score(mean_average_precision(scores, classes_of_objects))
 
     return np.flatnonzero(~out), judge
 
 
-def held_out_comparisons(
-    table: Any, given: Comparisons, share: float, random: np.random.Generator
+def hold_out_comparisons(
+    table: Any, comparisons: Comparisons, fraction: float, metric: str, random: np.random.Generator
 ) -> tuple[Comparisons, Judge]:
-    """Return the comparisons to learn from, and a judge of factors by those of the other answers."""
-    train, test = given.split(share, random)
+    """Return the comparisons to learn from, and a judge of models by those of the other answers."""
+    train, test = comparisons.split(fraction, random)
     a, b, c = test.rows.T
 
-    def judge(factors: tuple[np.ndarray, ...], kind: str) -> float:
-        asking, found = table @ factors[0], table @ factors[-1]
-        if kind == "similarity":
-            margins = np.einsum("ij,ij->i", asking[a], found[b] - found[c])
+    def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
+        queries, items = table @ model.factors[0], table @ model.factors[-1]
+        if metric == "inner product":
+            margins = np.einsum("ij,ij->i", queries[a], items[b] - items[c])
         else:
-            near, far = asking[a] - found[b], asking[a] - found[c]
+            near, far = queries[a] - items[b], queries[a] - items[c]
             margins = np.einsum("ij,ij->i", far, far) - np.einsum("ij,ij->i", near, near)
-        return float(np.average(margins > 0.0, weights=test.weights))
+        return _score(float(np.average(margins > 0.0, weights=test.weights)))
 
     return train, judge
+
+
+def _score(score: float) -> tuple[tuple[float, ...], dict[str, float]]:
+    return (-score,), {"held_out_score": score}

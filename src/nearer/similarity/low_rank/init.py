@@ -6,14 +6,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.extmath import randomized_svd
 
-from nearer.parameters import check
 from nearer.similarity.triplets import row_products
 
-STARTS = ("svd", "identity", "zero", "gaussian")
+INITS = ("svd", "identity", "zero", "gaussian")
 FAINT = 1e-3  # of the largest column: directions added where a start has fewer than were asked for
 
 
-def first_factors(
+def initial_factors(
     init: Any, table: Any, triplets: np.ndarray, rank: int, psd: bool, random: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
     """Return Y, or A and B, to start from.
@@ -35,7 +34,7 @@ def first_factors(
     """
     d = table.shape[1]
     if not isinstance(init, str):
-        return _given(init, d, rank, psd)
+        return _check_factors(init, d, rank, psd)
     scale = 1.0 / (np.sqrt(row_products(table, table).mean()) or 1.0)
     if init == "zero":
         factors = _first_gradients(table, triplets[: 2 * rank], rank, psd, random)
@@ -51,21 +50,18 @@ def first_factors(
     return (factor,) if psd else (factor, factor.copy())
 
 
-def _given(init: Any, d: int, rank: int, psd: bool) -> tuple[np.ndarray, ...]:
-    given = [init] if psd else list(init)
-    arrays = tuple(np.asarray(factor, dtype=np.float64) for factor in given)
+def _check_factors(init: Any, d: int, rank: int, psd: bool) -> tuple[np.ndarray, ...]:
+    arrays = tuple(np.asarray(factor, dtype=np.float64) for factor in ([init] if psd else init))
     if len(arrays) != (1 if psd else 2) or any(array.shape != (d, rank) for array in arrays):
         wanted = f"an array of shape {(d, rank)}" if psd else f"a pair of arrays of shape {(d, rank)}"
         got = np.shape(init) if psd or isinstance(init, np.ndarray) else [array.shape for array in arrays[:3]]
-        raise ValueError(f"init must be one of {', '.join(STARTS)}, or {wanted}; got shape {got}")
+        raise ValueError(f"init must be one of {', '.join(INITS)}, or {wanted}; got shape {got}")
     return arrays
 
 
-def check_start(model: Any) -> None:
-    """Refuse an ``init`` that is no start."""
-    init = model.init
-    good = init in STARTS if isinstance(init, str) else isinstance(init, np.ndarray | list | tuple)
-    check(model, "init", good, f"one of {', '.join(map(repr, STARTS))}, or factors")
+def is_init(init: Any) -> bool:
+    """Whether a value of the parameter ``init`` is the name of a start, or may be factors."""
+    return init in INITS if isinstance(init, str) else isinstance(init, np.ndarray | list | tuple)
 
 
 def _first_gradients(

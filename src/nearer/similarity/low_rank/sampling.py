@@ -1,4 +1,4 @@
-"""Where the triplets of a fit come from: drawn from labels as they are needed, or given, in a new order a pass."""
+"""Where the triplets of a fit come from: drawn from labels as they are needed, or comparisons, in a new order a pass."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from nearer.simulate import comparisons_from_labels
 CANDIDATES = 10  # objects of other classes among which the one most like the anchor is sought
 
 
-class FromLabels:
+class LabelSampler:
     """Triplets drawn from class labels; with hard negatives, each with more than one candidate for its third.
 
     Parameters
@@ -19,7 +19,7 @@ class FromLabels:
         Class labels.
     objects : array of int
         Which rows of the table the labels are of.
-    drawing : {"instances", "classes"}
+    sampling : {"instances", "classes"}
         See :func:`nearer.simulate.comparisons_from_labels`.
     hard : bool
         Draw candidates.
@@ -28,19 +28,19 @@ class FromLabels:
     """
 
     def __init__(
-        self, labels: np.ndarray, objects: np.ndarray, drawing: str, hard: bool, random: np.random.Generator
+        self, labels: np.ndarray, objects: np.ndarray, sampling: str, hard: bool, random: np.random.Generator
     ) -> None:
-        self.labels, self.objects, self.drawing, self.hard = labels, objects.astype(np.int32), drawing, hard
+        self.labels, self.objects, self.sampling, self.hard = labels, objects.astype(np.int32), sampling, hard
         self.random = random
-        self._said = False
+        self._warned = False
 
     def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return n triplets, and a weight each."""
+        """Return n triplets and their weights."""
         with warnings.catch_warnings():
-            if self._said:  # that a class is lonely is said once
+            if self._warned:  # of a class with one member, once
                 warnings.simplefilter("ignore")
-            rows = comparisons_from_labels(self.labels, n, self.random, sampling=self.drawing).rows
-        self._said = True
+            rows = comparisons_from_labels(self.labels, n, self.random, sampling=self.sampling).rows
+        self._warned = True
         if self.hard:
             others = [rows]
             for _ in range(CANDIDATES - 1):
@@ -58,25 +58,25 @@ class FromLabels:
             drawn[same] = self.random.integers(len(self.labels), size=len(same), dtype=np.int32)
 
 
-class FromComparisons:
-    """Triplets that were given: all of them in a new order, then all of them in another.
+class ComparisonSampler:
+    """The triplets of comparisons: all of them in a new order, then all of them in another.
 
     Parameters
     ----------
-    given : Comparisons
+    comparisons : Comparisons
         The triplets.
     random : numpy.random.Generator or None
         Draws the orders; None keeps the order as it is.
     """
 
-    def __init__(self, given: Comparisons, random: np.random.Generator | None) -> None:
-        self.rows = given.rows
-        self.weights = np.ones(len(given)) if given.weights is None else given.weights
+    def __init__(self, comparisons: Comparisons, random: np.random.Generator | None) -> None:
+        self.rows = comparisons.rows
+        self.weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
         self.random = random
         self._order = np.empty(0, dtype=np.intp)
 
     def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return n triplets, and a weight each."""
+        """Return n triplets and their weights."""
         while len(self._order) < n:
             m = len(self.rows)
             again = np.arange(m) if self.random is None else self.random.permutation(m)

@@ -1,140 +1,175 @@
-"""The solvers of a low-rank similarity: what learns from a run of triplets, each by its loop."""
+"""The solvers of low-rank similarities, the stream of triplets that they solve, and the choice of their step size.
 
-from copy import deepcopy
-from functools import lru_cache
-from typing import Any
+The step size is tried on a first slice of triplets, each candidate from the same start. The triplets are new to a
+model until it has learned from them, so the losses before each step judge it; those of the first half, which tell
+more about the start, are left out. A short slice favours long steps, so the candidate below the best is taken.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer.jit import bind
-from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Room, Rows, StepRoom
-from nearer.similarity.low_rank import loops
+from nearer.monitor import Monitor
+from nearer.parameters import BOOL
+from nearer.selection import Selection, previous_to_best, search
+from nearer.similarity.low_rank.model import FactorModel
+from nearer.similarity.triplets import row_products
+from nearer.solver import StreamSolver, chunk_size
 
-GENERAL_ONLY = ("pa", "loreta-identify")
-SOLVERS = ("loreta", "gd", *GENERAL_ONLY)
-# Singular values of W below this are raised to it at a fold: a tenth of the length of a step, or what changes the
-# scores, which shall be about one, by a hundredth.
-LEAST, FAINT, TINY = 0.1, 0.01, np.finfo(float).tiny
-SMALLEST_SHARE = 1e-3  # of the largest singular value of the inner matrix of "loreta-identify"
+# In units of one over the mean squared size of a gradient, so that the units of the features do not matter.
+RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+TRIAL_TRIPLETS = 5_000
+
+Triplets = tuple[np.ndarray, np.ndarray]
 
 
-class Learner:
-    """Factors of W that learn from triplets of rows of a table.
+class TripletStream:
+    """The problem of a stream: triplets of a sampler, chunk by chunk, with a step size."""
+
+    def __init__(self, sampler: Any, learning_rate: float, n_steps: int, n_taken: int = 0) -> None:
+        self.sampler, self.learning_rate, self.n_steps, self.n_taken = sampler, learning_rate, n_steps, n_taken
+
+    def chunks(self) -> Iterator[Triplets]:
+        """Yield triplets and their weights."""
+        left = self.n_steps
+        while left:
+            size = min(chunk_size(self.n_steps), left)
+            left -= size
+            yield self.sampler.next(size)
+
+    def take(self, model: FactorModel, chunk: Triplets) -> float:
+        """Let a model learn from a chunk; return the mean of the losses before the steps."""
+        triplets, weights = chunk
+        losses = model.take(triplets, self.learning_rate * weights)
+        self.n_taken += len(triplets)
+        return float(losses.mean())
+
+
+class TripletSolver(StreamSolver):
+    """Base of the solvers: one step per triplet."""
+
+    step: ClassVar[str]
+
+    @property
+    def general(self) -> bool:
+        """Whether the solver learns two factors and no symmetric one."""
+        return False
+
+    def start(self, loss: Any, factors: tuple[np.ndarray, ...], rows: Any) -> FactorModel:
+        """Return a model that starts from factors."""
+        return FactorModel(self.step, loss, factors, rows)
+
+    def _solve(self, problem: TripletStream, model: FactorModel, monitor: Monitor) -> FactorModel:
+        super()._solve(problem, model, monitor)
+        model.settle()
+        return model
+
+
+class LORETA(TripletSolver):
+    """Gradient steps along the manifold of matrices of one rank (Algorithms 4 and 5).
 
     Parameters
     ----------
-    solver : str
-        One of `SOLVERS`.
-    loss : object or None
-        A loss of two squared distances; None for the hinge of the bilinear score.
-    start : tuple of arrays of shape (d, k)
-        Y where W = YYᵀ; A and B where W = ABᵀ.
-    rows : Rows
-        The table.
+    identify : bool, default=False
+        Take, after each step, as many steps of OASIS as the rank in a small matrix between the factors, and
+        multiply that in (Algorithm 6). For general matrices only.
 
-    Attributes
-    ----------
-    steps : int
-        Triplets taken so far.
+    Examples
+    --------
+    >>> from nearer.similarity import LORETA
+    >>> LORETA(identify=True)
+    LORETA(identify=True)
     """
 
-    def __init__(self, solver: str, loss: Any, start: tuple[np.ndarray, ...], rows: Rows) -> None:
-        self.rows = rows
-        self.steps = 0
-        self._length = float(rows.values @ rows.values) / max(1, len(rows.places))  # of a gradient, about
-        self._least = 0.0
-        k = start[0].shape[1]
-        psd = len(start) == 1
-        one_as_two = psd and solver == "gd" and loss is None
-        kind = "" if one_as_two or not psd else "_psd" if loss is None else "_distance"
-        self._loop = compiled(solver.removesuffix("-identify") + kind, loss)
-        room = StepRoom.of((2 if loss is None else 4) * rows.longest, k)
-        self._room = (room, Room.of(2, k)) if kind else (room,)
-        self._inner = k if solver == "loreta-identify" else 0
-        self._alternates = solver == "pa"
-        self._model = None
-        if solver.startswith("loreta"):
-            self._model = FixedRankPSD(*start) if psd else FixedRank(*start)
-            self._tables = self._model.factors
-        else:  # steps on the tables alone: nothing is ever turned
-            unit = np.eye(k)
-            self._tables = tuple(Factor(np.array(table, order="C"), unit, unit, unit) for table in start)
-        self._sides = self._tables * 2 if one_as_two else self._tables
+    step = "loreta"
+    _constraints: ClassVar = {"identify": BOOL}
+
+    def __init__(self, identify: bool = False) -> None:
+        self.identify = identify
 
     @property
-    def factors(self) -> tuple[np.ndarray, ...]:
-        """Y, or A and B, as they are now."""
-        return tuple(factor.whole for factor in self._tables)
+    def general(self) -> bool:
+        """Whether the solver learns two factors and no symmetric one."""
+        return self.identify
 
-    def copy(self) -> "Learner":
-        """Return one that learns on by itself, from the same table."""
-        return deepcopy(self, {id(self.rows): self.rows})
+    def start(self, loss: Any, factors: tuple[np.ndarray, ...], rows: Any) -> FactorModel:
+        """Return a model that starts from factors."""
+        return FactorModel(self.step, loss, factors, rows, self.identify)
 
-    def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Learn from triplets in their order, each with its step size; return the losses as they were met.
 
-        FloatingPointError, which says why, where numbers left their range or a factor its rank.
-        """
-        losses = np.zeros(len(triplets))
-        if not self._inner:  # whose inner steps depend on the factors themselves, and not on W alone
-            self._least = min(LEAST * float(steps.mean()) * self._length, FAINT / max(self._length, TINY))
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                if self._inner:
-                    self._identify(triplets, steps, losses)
-                else:
-                    self._run(triplets, steps, losses)
-            except ValueError as error:  # of a fold
-                raise FloatingPointError(str(error)) from error
-            self.steps += len(triplets)
-            sizes = [float(part.sum()) for factor in self._tables for part in factor]
-            sizes.append(float(losses.sum()))
-        if not np.isfinite(sizes).all():
-            raise FloatingPointError("numbers left their range")
+class GradientDescent(TripletSolver):
+    """Steps along the gradients of the factors.
+
+    Examples
+    --------
+    >>> from nearer.similarity import GradientDescent
+    >>> GradientDescent()
+    GradientDescent()
+    """
+
+    step = "gd"
+
+
+class PassiveAggressive(TripletSolver):
+    """Passive-aggressive steps of one factor and then the other; for general matrices only.
+
+    Examples
+    --------
+    >>> from nearer.similarity import PassiveAggressive
+    >>> PassiveAggressive()
+    PassiveAggressive()
+    """
+
+    step = "pa"
+
+    @property
+    def general(self) -> bool:
+        """Whether the solver learns two factors and no symmetric one."""
+        return True
+
+
+SOLVERS: dict[str, Any] = {
+    "loreta": LORETA,
+    "gd": GradientDescent,
+    "pa": PassiveAggressive,
+    "loreta-identify": lambda: LORETA(identify=True),
+}
+
+
+def select_rate(
+    model: FactorModel, table: Any, sampler: Any, bilinear: bool, monitor: Monitor
+) -> tuple[float, Selection]:
+    """Return the step size below the one with the smallest losses, and what was tried; the model stays as it is."""
+    triplets, weights = sampler.next(TRIAL_TRIPLETS)
+    size = _gradient_size(table, triplets[:, :3], bilinear)
+    if size == 0:
+        raise ValueError("the objects that are compared have the same features: nothing can be learned from them")
+
+    def fit(fold: None, rate: float, start: Any, monitor: Monitor) -> np.ndarray:
+        try:
+            losses = model.copy().take(triplets, rate * weights)
+        except FloatingPointError:
+            return np.array([np.inf])
+        return losses[len(losses) // 2 :]
+
+    def judge(fold: None, losses: np.ndarray) -> np.ndarray:
         return losses
 
-    def settle(self) -> None:
-        """Fold the factors, which finds out whether they still have their rank; FloatingPointError where not."""
-        if self._model is not None:
-            try:
-                self._model.settle(self._least)
-            except ValueError as error:
-                raise FloatingPointError(str(error)) from error
-
-    def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
-        def taken(start: int, stop: int) -> int:
-            limits = () if self._model is None else self._model.limits(self._least)
-            how_far = start, stop, self.steps if self._alternates else limits
-            return int(self._loop(self.rows, triplets, steps, *how_far, *self._sides, *self._room, losses))
-
-        if self._model is None:
-            taken(0, len(triplets))
-        else:
-            self._model.run(len(triplets), taken, self._least)
-
-    def _identify(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
-        """Algorithm 6: after each step of LORETA, steps of a matrix between the factors, as many as the rank."""
-        for start in range(0, len(triplets), 1 + self._inner):
-            first, others = slice(start, start + 1), slice(start + 1, start + 1 + self._inner)
-            self._run(triplets[first], steps[first], losses[first])
-            between = np.eye(self._inner)
-            inner = compiled("within", None)
-            inner(self.rows, triplets[others], steps[others], *self._tables, between, *self._room, losses[others])
-            if not np.isfinite(between).all():
-                raise FloatingPointError("numbers left their range")
-            left, values, right = np.linalg.svd(between)
-            roots = np.sqrt(np.maximum(values, SMALLEST_SHARE * values[0]))
-            for factor, turn in zip(self._tables, (left, right.T), strict=True):
-                factor.turn[:] = factor.turn @ (turn * roots)
-                back = (turn / roots).T
-                factor.unturn[:] = back @ factor.unturn
-                factor.inverse[:] = back @ factor.inverse @ back.T
-            sizes = [np.linalg.norm(factor.turn) * np.linalg.norm(factor.unturn) for factor in self._tables]
-            if self._model is not None and max(sizes) > CONDITION * self._inner:
-                self._model.fold(self._least)
+    unit = 1.0 / size
+    rates = [rate * unit for rate in RATES]
+    selection = search("learning_rate", [rates], [None], fit, judge, monitor, rule=previous_to_best)
+    assert selection.chosen is not None
+    return float(selection.chosen.value), selection
 
 
-@lru_cache(maxsize=64)
-def compiled(name: str, loss: Any) -> Any:
-    """Return a loop of this room, compiled for a loss."""
-    return bind(getattr(loops, name), loss)
+def _gradient_size(table: Any, triplets: np.ndarray, bilinear: bool) -> float:
+    """Return the mean of ‖q‖²‖z‖², or of the squared size of a gradient of two distances of slope one."""
+    a, b, c = (table[part] for part in triplets[:1000].T)
+    if bilinear:
+        return float(np.mean(_squares(a) * _squares(b - c)))
+    return float(np.mean(_squares(a - b) ** 2 + _squares(a - c) ** 2))
+
+
+def _squares(table: Any) -> np.ndarray:
+    return row_products(table, table)

@@ -1,4 +1,4 @@
-"""A similarity or distance of low rank, learned: what its factors say of tables of objects."""
+"""How a fitted similarity or distance of low rank compares objects: by projections of queries and items."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.similarity.comparer import FeatureComparer
 
 
-class LowRankForm(FeatureComparer):
-    """The methods of a model that has ``components_``, B of xᵀAᵀBx', and ``asking_components_``, A, where A ≠ B.
+class LowRankComparer(FeatureComparer):
+    """The methods of a model that has ``components_``, B of xᵀAᵀBx', and ``query_components_``, A, if A ≠ B.
 
     It is a similarity, or the distance of the projected points, as ``kind_`` says, or ``loss`` before a fit.
     """
 
     _takes_sparse = True
-    asking_components_: np.ndarray
+    query_components_: np.ndarray
     kind_: str
     loss: Any
 
@@ -32,20 +32,20 @@ class LowRankForm(FeatureComparer):
 
     @property
     def _projection(self) -> np.ndarray:
-        if hasattr(self, "asking_components_"):
+        if hasattr(self, "query_components_"):
             raise NotFittedError("this model was fitted with two projections (psd=False): see projections")
         return self._basis
 
     def _query_map(self, table: Any) -> np.ndarray:
-        return np.asarray(table @ getattr(self, "asking_components_", self.components_).T)
+        return np.asarray(table @ getattr(self, "query_components_", self.components_).T)
 
     def _item_map(self, table: Any) -> Any:
         return np.asarray(table @ self.components_.T)
 
     def projections(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the two projections of objects: as ones that ask, and as ones that are found.
+        """Return the projections of objects as queries and as items.
 
-        Similarities are the inner products of one with the other. Both are the same where the model is symmetric.
+        Similarities are the inner products of one with the other. Both are the same if the model is symmetric.
 
         Parameters
         ----------
@@ -54,18 +54,18 @@ class LowRankForm(FeatureComparer):
 
         Returns
         -------
-        asking : array of shape (n, rank)
-            As ones that ask.
-        found : array of shape (n, rank)
-            As ones that are found.
+        queries : array of shape (n, rank)
+            As queries.
+        items : array of shape (n, rank)
+            As items.
         """
         table = self._table(X)
         return self._query_map(table), self._item_map(table)
 
     def _loaded(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse attributes that do not fit together."""
         shape = self.components_.shape
-        others = getattr(self, "asking_components_", self.components_).shape
+        others = getattr(self, "query_components_", self.components_).shape
         if len(shape) != 2 or shape != others or shape[1] != self.n_features_in_:
             raise ValueError(f"components of {self.n_features_in_} features have shapes {shape} and {others}")
         if self.kind_ not in ("similarity", "distance"):
@@ -77,4 +77,4 @@ class LowRankForm(FeatureComparer):
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < np.inf:
             raise ValueError(f"learning_rate_ is {rate!r}")
         if not isinstance(history, list):
-            raise ValueError(f"history_ is {history!r}, and no list")
+            raise ValueError(f"history_ is {history!r}, not a list")

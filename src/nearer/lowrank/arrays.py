@@ -1,0 +1,162 @@
+"""The arrays that compiled steps take: the rows of a table, a factor, and a workspace."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import issparse
+
+
+class Rows(NamedTuple):
+    """A table by its rows: row i has its values from ``starts[i]`` on, and its columns from ``places[i]`` on.
+
+    Columns rise within a row. The rows of a dense table share one list of columns, so nothing is copied.
+
+    Attributes
+    ----------
+    values : array of float64
+        The values of all rows, one row after the other.
+    columns : array of int32
+        The columns of the values.
+    starts : array of int64, shape (n + 1,)
+        Where rows begin among the values.
+    places : array of int64, shape (n,)
+        Where the columns of rows begin.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, table: Any) -> Self:
+        """Return the rows of a C-contiguous array, or of a csr_array in canonical format.
+
+        Examples
+        --------
+        >>> Rows.of(np.array([[1.0, 2.0], [3.0, 4.0]])).places
+        array([0, 0])
+        """
+        n, d = table.shape
+        if issparse(table):
+            starts = table.indptr.astype(np.int64)
+            return cls(table.data, table.indices.astype(np.int32, copy=False), starts, starts[:-1].copy())
+        starts = np.arange(n + 1, dtype=np.int64) * d
+        return cls(table.reshape(-1), np.arange(d, dtype=np.int32), starts, np.zeros(n, dtype=np.int64))
+
+    @property
+    def longest(self) -> int:
+        """The number of entries of the longest row."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @property
+    def mean_square(self) -> float:
+        """The mean squared length of the rows, 1 if all are zero.
+
+        Examples
+        --------
+        >>> Rows.of(np.array([[3.0, 4.0], [0.0, 5.0]])).mean_square
+        25.0
+        """
+        total = float(self.values @ self.values)
+        return total / len(self.places) if total > 0 else 1.0
+
+
+class Factor(NamedTuple):
+    """A tall matrix A = table · R of full column rank.
+
+    Attributes
+    ----------
+    table : array of shape (n, k)
+        Changed row by row.
+    R, R_inv : arrays of shape (k, k)
+        What changes all rows at once, and its inverse.
+    C : array of shape (k, k)
+        (AᵀA)⁻¹.
+    """
+
+    table: np.ndarray
+    R: np.ndarray
+    R_inv: np.ndarray
+    C: np.ndarray
+
+    @classmethod
+    def of(cls, A: np.ndarray) -> Self:
+        """Return a factor of a copy of a matrix; ValueError if its columns do not have full rank."""
+        factor = cls.plain(A)
+        factor.compute_C()
+        return factor
+
+    @classmethod
+    def plain(cls, A: np.ndarray) -> Self:
+        """Return a copy of a matrix as a factor without C, for steps that change the table alone."""
+        k = A.shape[1]
+        return cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.eye(k))
+
+    def reorthogonalize(self) -> None:
+        """Multiply R into the table, in place, and recompute C."""
+        self.table[:] = self.matrix
+        self.R[:] = self.R_inv[:] = np.eye(len(self.R))
+        self.compute_C()
+
+    def compute_C(self) -> None:
+        """Compute C from the table alone."""
+        with np.errstate(all="ignore"):  # what is not finite raises below
+            gram = self.table.T @ self.table
+            scale = 1.0 / np.sqrt(np.diagonal(gram))
+            try:
+                inverse = cho_solve(cho_factor(gram * scale * scale[:, None]), np.eye(len(gram)))
+            except (np.linalg.LinAlgError, ValueError):
+                inverse = np.full_like(gram, np.nan)
+        if not np.isfinite(inverse).all():
+            raise ValueError(
+                f"a factor of shape {self.table.shape} does not have rank {len(gram)}: its columns depend on each "
+                "other. Use a smaller rank or smaller steps"
+            )
+        self.C[:] = inverse * scale * scale[:, None]
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The matrix A, a new array."""
+        with np.errstate(all="ignore"):  # whoever takes steps checks for numbers that are not finite
+            return self.table @ self.R
+
+
+class Workspace(NamedTuple):
+    """The entries of the two sparse vectors of a gradient, and the small arrays of a step along it at rank k."""
+
+    columns: np.ndarray
+    values: np.ndarray
+    E: np.ndarray
+    U: np.ndarray
+    D: np.ndarray
+    change: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(cls, k: int, entries: int) -> Self:
+        """Return the workspace for vectors of so many entries together."""
+        shapes = (2, k), (2, k), (2, 2), (2, k), (4, k)
+        return cls(np.empty(entries, dtype=np.int32), np.empty(entries), *(np.empty(shape) for shape in shapes))
+
+
+class BlockWorkspace(NamedTuple):
+    """The small arrays of a step along r columns at rank k."""
+
+    E: np.ndarray
+    U: np.ndarray
+    change: np.ndarray
+    omega: np.ndarray
+    theta: np.ndarray
+    small: np.ndarray
+    wide: np.ndarray
+    middle: np.ndarray
+    tall: np.ndarray
+    vector: np.ndarray
+
+    @classmethod
+    def of(cls, r: int, k: int) -> Self:
+        """Return the workspace for r columns."""
+        shapes = [*[(r, k)] * 3, *[(r, r)] * 2, (4, r, r), (5, r, k), (3, 2 * r, 2 * r), (2, 2 * r, k), (k,)]
+        return cls._make(np.empty(shape) for shape in shapes)
