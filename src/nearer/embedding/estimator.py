@@ -13,14 +13,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.certificate import certify
-from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import (
-    as_comparisons,
-    drop_zero_weights,
-    match_objects,
-    mentioned_objects,
-    merge_objects,
-)
+from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
 from nearer.comparisons.rows import squared_distances
 from nearer.embedding.escape import escape
@@ -196,7 +189,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         watch = {"saddle": baseline_loss(loss), "judge": judge, "view": lambda points: {"points": points}}
         with self._monitor(tol, **watch) as monitor:
             ridge, result = self._best_start(train, loss, random, monitor)
-        self.embedding_ = centre(result.solution, mentioned_objects(train))
+        self.embedding_ = centre(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
@@ -298,11 +291,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         -------
         self
         """
-        comparisons = as_comparisons(comparisons, y, sample_weight)
+        comparisons = coerce.as_comparisons(comparisons, y, sample_weight)
         if not hasattr(self, "embedding_"):
             return self.fit(comparisons)
         random = child_generator(self.random_state)
-        comparisons = drop_zero_weights(self._add_objects(comparisons, random))
+        comparisons = coerce.drop_zero_weights(self._add_objects(comparisons, random))
         if len(comparisons):
             problem = Problem(comparisons, self.loss_, 0.0, 1, random)
             self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, FIRST_STEP, PASSES)
@@ -310,7 +303,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
 
     def _add_objects(self, comparisons: Comparisons, random: np.random.Generator) -> Comparisons:
         """Add points for new objects; return the comparisons in the numbers of the map."""
-        rows, names, n_objects = merge_objects(comparisons, self.names_, len(self.embedding_))
+        rows, names, n_objects = coerce.merge_objects(comparisons, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
             places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
@@ -337,10 +330,10 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         float
         """
         check_is_fitted(self, "embedding_")
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        rows = match_objects(comparisons, self.names_, len(self.embedding_))
+        comparisons = coerce.drop_zero_weights(coerce.as_comparisons(comparisons, y, sample_weight))
+        rows = coerce.match_objects(comparisons, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
-            raise ValueError("these comparisons name objects that the map does not have: it has no gap on them")
+            raise ValueError("comparisons name objects that the map was not fitted to: it has no gap on them")
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 
