@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 
 from nearer.monitor import Monitor, Result
-from nearer.parameters import check_parameters
+from nearer.parameters import Constraint, check_parameters
 
 N_CHUNKS = 20
 
@@ -91,3 +91,14 @@ def as_solver(solver: Any, solvers: Mapping[str, Any]) -> Any:
     if not callable(getattr(solver, "solve", None)) or isinstance(solver, type):
         raise ValueError(f"solver must be one of {known} or an object with the method solve; got {solver!r}")
     return solver
+
+
+def solver_of(solvers: Mapping[str, Any]) -> Constraint:
+    """Allow the names of a table of solvers, and objects with the method solve: what :func:`as_solver` takes."""
+
+    def test(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in solvers
+        return callable(getattr(value, "solve", None)) and not isinstance(value, type)
+
+    return Constraint(test, f"{', '.join(map(repr, solvers))} or an object with the method solve")

@@ -201,7 +201,7 @@ def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
     said = here("fit", *given, *options).facts
     assert (said["regularization"], said["held out"]) == ("0.1", "none, as asked")
     assert said["saved"].endswith("fitted on all 90 objects")
-    wanted = {"regularization": 0.1, "n_triplets": 2000, "psd": True, "max_epochs": 500, "random_state": 4}
+    wanted = {"regularization": 0.1, "n_triplets": 2000, "psd": True, "max_iter": 500, "random_state": 4}
     assert wanted.items() <= load_model(tmp_path / "m").get_params().items()
     said = here("fit", *given, "--solver", "oasis").facts
     assert load_model(tmp_path / "m").solver == "oasis"
@@ -312,7 +312,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--model", "bilinear", "--labels", "kind", "--solver", "sgd"],
-            "solver must be 'sdca' or 'oasis'; got 'sgd'",
+            "solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
         ),
         (["--model", "bilinear", "--labels", "kind"], "there is no file no.csv"),
         (
@@ -376,16 +376,18 @@ def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monk
 @pytest.mark.parametrize("name", MODELS)
 def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp_path, name):
     (tmp_path / "m.nearer").write_bytes(b"old")
-    options = ["--regularization", "1e-6"] if name == "bilinear" else OPTIONS.get(name, [])
+    more = {"bilinear": ["--regularization", "1e-6"], "lego": ["--epochs", "3"]}
+    options = more.get(name, OPTIONS.get(name, []))
     arguments = ["fit", shoes.csv, "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
     done = interrupted(*arguments, cwd=tmp_path)
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
     counts = {"bilinear": " after 1 iteration", "lmnn": " after 1 iteration", "low-rank": ""}
+    counts |= dict.fromkeys(("lego", "itml"), " after 2 iterations")  # their first record is of the first pass
     if name in counts:
         assert done.stderr == f"nearer: interrupted{counts[name]}; the model so far is in m.partial.nearer\n"
         partial = load_model(tmp_path / "m.partial.nearer")
         assert partial.feature_names_in_.tolist() == list(COLUMNS)
-        assert getattr(partial, "n_iter_", 1) == 1
+        assert getattr(partial, "n_iter_", 1) == (2 if name in ("lego", "itml") else 1)
     else:
         assert done.stderr == "\nnearer: interrupted\n"
         assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]

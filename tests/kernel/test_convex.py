@@ -12,9 +12,10 @@ from nearer.certificate import smallest_eigenpair
 from nearer.kernel.batch import equidistant_points
 from nearer.kernel.convex import KernelProblem, SmoothHinge
 from nearer.kernel.predict import kernel_distances
-from nearer.kernel.solver import ProximalLBFGS, proximal_map, proximal_step
+from nearer.kernel.solver import ProximalLBFGS, proximal_step
 from nearer.losses import CKL, GNMDS, STE, baseline_loss
 from nearer.monitor import Monitor
+from nearer.psd import psd_points
 from nearer.simulate import comparisons_from_points
 
 
@@ -80,7 +81,7 @@ def test_the_projection_is_the_literal_one_whichever_way_it_is_found(n, seed, th
     matrix = np.random.default_rng(seed).normal(size=(n, n))
     matrix = matrix + matrix.T
     for expected_rank in (None, 0, n):
-        points = proximal_map(matrix, threshold, expected_rank)
+        points = psd_points(matrix, threshold, expected_rank)
         np.testing.assert_allclose(points @ points.T, projection(matrix - threshold * np.eye(n)), atol=1e-10)
 
 
@@ -89,7 +90,7 @@ def test_few_eigenvalues_equal_all_of_them():
     X, noise = random.normal(size=(120, 4)), random.normal(size=(120, 120))
     matrix = X @ X.T + 0.1 * (noise + noise.T)
     for threshold in (0.0, 5.0, 1e4):
-        few, all_of_them = (proximal_map(matrix, threshold, rank) for rank in (3, 120))
+        few, all_of_them = (psd_points(matrix, threshold, rank) for rank in (3, 120))
         assert few.shape == all_of_them.shape
         np.testing.assert_allclose(few @ few.T, all_of_them @ all_of_them.T, atol=1e-9)
 

@@ -148,8 +148,8 @@ def test_what_was_given_is_checked(data, arguments, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"solver": "sgd"}, "unknown solver 'sgd'; the known ones are 'oasis', 'sdca'"),
-        ({"solver": SDCA}, "solver must be one of 'oasis', 'sdca' or an object with the method solve"),
+        ({"solver": "sgd"}, "solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'"),
+        ({"solver": SDCA}, "solver must be 'sdca', 'oasis' or an object with the method solve; got <class"),
         ({"regularization": 0}, "regularization must be 'auto' or a number > 0; got 0"),
         ({"regularization": "none"}, "regularization must be"),
         ({"solver": OASIS(aggressiveness=-1)}, "OASIS's aggressiveness must be a number > 0; got -1"),

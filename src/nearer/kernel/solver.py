@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 from nearer.kernel.convex import KernelProblem
 from nearer.monitor import Monitor
 from nearer.parameters import COUNT
+from nearer.psd import psd_points
 from nearer.solver import Solver
 
 HALVINGS = 60
-LOW_RANK = 5  # a rank is low below n over this
 
 
 @dataclass
@@ -114,7 +113,7 @@ def proximal_step(
     """
     value, gradient = problem.value_and_gradient(kernel)
     for _ in range(HALVINGS):
-        new = proximal_map(kernel - step_size * gradient, step_size * problem.ridge, points.shape[1])
+        new = psd_points(kernel - step_size * gradient, step_size * problem.ridge, points.shape[1])
         move = new @ new.T - kernel
         square = float(np.vdot(move, move))
         predicted = value + float(np.vdot(gradient, move)) + square / (2.0 * step_size)
@@ -123,16 +122,3 @@ def proximal_step(
             return new, step_size, np.sqrt(square) * size / step_size
         step_size *= 0.5
     return points, step_size, np.inf
-
-
-def proximal_map(matrix: np.ndarray, threshold: float = 0.0, expected_rank: int | None = None) -> np.ndarray:
-    """Return points X such that K = XXᵀ minimises |K - matrix|² / 2 + threshold · trace(K).
-
-    All eigenvalues of the symmetric matrix are lowered by the threshold, and negative ones dropped. If few are
-    expected to remain, LAPACK finds those above the threshold by Sturm sequences, in half the time of all.
-    """
-    few = expected_rank is not None and expected_rank * LOW_RANK < len(matrix)
-    how: Any = {"driver": "evr", "subset_by_value": (threshold, np.inf)} if few else {"driver": "evd"}
-    values, vectors = eigh(matrix, check_finite=False, **how)
-    positive = values > threshold
-    return vectors[:, positive] * np.sqrt(values[positive] - threshold)

@@ -38,7 +38,7 @@ from nearer.similarity.regularization import select_regularization
 from nearer.similarity.sdca import SDCA
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
-from nearer.solver import as_solver
+from nearer.solver import as_solver, solver_of
 
 SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}
 MAX_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
@@ -151,6 +151,7 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         "n_features_in_",
     )  # fmt: skip
     _constraints: ClassVar = {
+        "solver": solver_of(SOLVERS),
         "regularization": either(AUTO, POSITIVE),
         "max_iter": either(NONE, COUNT),
         "psd": BOOL,

@@ -97,16 +97,12 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
 
     @available_if(is_distance)
     def distance(self, A: Any, B: Any) -> np.ndarray:
-        """Return the learned distance of every row of A and every row of B.
+        """Return the learned distance of every row of A and every row of B; tables and result as for similarity.
 
         Parameters
         ----------
         A, B : tables of shape (n, d) and (m, d)
             Features.
-
-        Returns
-        -------
-        array of shape (n, m)
         """
         return self._all_values(A, B)
 
@@ -130,8 +126,8 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
 
         Parameters
         ----------
-        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
-            Features of the pairs; sparse features as a tuple of two tables.
+        pairs
+            As for :meth:`pair_score`.
 
         Returns
         -------

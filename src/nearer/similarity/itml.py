@@ -77,7 +77,7 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         The bounds used.
     history_ : list of dict
         One record per pass: iteration, loss (the share of pairs that violated their bound when they were reached),
-        gap (the relative change of the multipliers), n_steps (pairs so far), seconds.
+        residual (the relative change of the multipliers), n_steps (pairs so far), seconds.
     n_iter_ : int
         Passes taken.
     converged_ : bool
@@ -94,12 +94,13 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
     >>> from nearer import ITML
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = ITML(random_state=0).fit(X, y)
-    >>> model.transform(X).shape
-    (150, 4)
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> bool(ITML(random_state=0).fit(X, y).score(X, y) > 0.8)
+    True
     """
 
     _learned_arrays = ("components_", "feature_names_in_")

@@ -79,7 +79,7 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from nearer import LEGO
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LEGO(random_state=0).fit(X, y)
+    >>> model = LEGO(random_state=0).partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
     >>> model.transform(X).shape
     (150, 4)
     """

@@ -5,7 +5,6 @@ rank-one change A ← A + β Az zᵀA; the two differ in β (:mod:`nearer.simila
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class PairPasses(Solver):
     Parameters
     ----------
     settle : bool, default=False
-        Report how much a pass changed the multipliers, relative to their sum, as the gap.
+        Report how much a pass changed the multipliers, relative to their sum, as the residual.
     """
 
     needs = ("run_pass",)
@@ -62,11 +61,13 @@ class PairPasses(Solver):
             before = problem.multipliers.copy()
             violated = problem.run_pass(matrix)
             n_updates += violated
-            entries: dict[str, Any] = {"n_steps": len(problem) * (len(monitor.history) + 1)}
-            if self.settle:
-                total = float((problem.multipliers + before).sum())
-                entries["gap"] = float(np.abs(problem.multipliers - before).sum()) / total if total > 0 else 0.0
+            n_passes, total = len(monitor.history) + 1, float((problem.multipliers + before).sum())
+            residual = float(np.abs(problem.multipliers - before).sum()) / total if total > 0 else 0.0
             go_on = monitor.go_on(
-                matrix, loss=violated / len(problem), iteration=len(monitor.history) + 1, **entries
+                matrix,
+                loss=violated / len(problem),
+                residual=residual if self.settle else None,
+                iteration=n_passes,
+                n_steps=n_passes * len(problem),
             )
         return matrix, n_updates

@@ -58,10 +58,8 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
         ----------
         comparisons : Comparisons, array of shape (m, 3) or DataFrame
             Rows (a, b, c) of row numbers of X: a is more similar to b than to c.
-        y : array of bool or ±1, optional
-            Then the rows are questions and y the answers: False or -1 turns a row around.
-        sample_weight : array of shape (m,), optional
-            Multiplies the comparisons' weights.
+        y, sample_weight : array of shape (m,), optional
+            Answers to the rows as questions, and weights, as for `nearer.OrdinalEmbedding`.
 
         Returns
         -------
@@ -76,7 +74,7 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame
+        comparisons
             As for :meth:`fit`.
 
         Returns
@@ -87,17 +85,7 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict_comparisons(self.X, comparisons))
 
     def score(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the share of comparisons, by weight, that the fitted estimator satisfies.
-
-        Parameters
-        ----------
-        comparisons, y, sample_weight
-            As for :meth:`fit`.
-
-        Returns
-        -------
-        float
-        """
+        """Return the share of comparisons, by weight, that the fitted estimator satisfies; input as for fit."""
         check_is_fitted(self, "estimator_")
         return float(self.estimator_.score(self.X, comparisons=as_comparisons(comparisons, y, sample_weight)))
 

@@ -8,9 +8,9 @@ is provably complete. Let L₀ be the map it was made for, and B any matrix: wit
 
 so a row that was further away than ρ, and so not listed, is now at least sρ - |Ex| - max |Ex'| away. B is fitted
 to the rows (L ≈ BL₀ where they vary), with a pull to the identity: a direction that is nearly 0 under L₀ may
-double or vanish at no cost, and should not count as a factor. Several strengths of that pull are tried, and the best
-bound is taken row by row. When the reach of a row exceeds its bound, all rows are searched again: no impostor is
-ever missing.
+double or vanish at no cost, and should not count as a factor. Several strengths of that pull are tried, and the
+best bound is taken row by row. When the reach of a row exceeds its bound, all rows are searched again: no impostor
+is ever missing.
 """
 
 from collections.abc import Iterator
