@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from nearer.losses import as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.monitor import Judge, Monitor, Result
-from nearer.parameters import BOOL, Constraint, n_threads
+from nearer.parameters import BOOL, Constraint, n_threads, parametrized
 from nearer.predict import EmbeddingPredictor
 from nearer.selection import DEFAULT_RIDGE, select_ridge
 from nearer.solver import as_solver
@@ -36,6 +37,7 @@ PASSES = 5  # over the answers of one partial_fit
 FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
 
 
+@parametrized
 class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
@@ -128,6 +130,25 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     True
     """
 
+    n_components: int = 2
+    loss: Any = "tste"
+    solver: Any = "svrg-sbb"
+    _: KW_ONLY
+    regularization: float | str = "auto"
+    max_iter: int = 300
+    tol: float = 2e-5
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_init: int = 1
+    escape: bool = False
+    init: Any = None
+    dtype: str = "float64"
+    n_jobs: int | None = None
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
+
     _learned_arrays = ("embedding_", "energy_")
 
     _learned_values = (
@@ -140,45 +161,6 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             lambda value: value in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'"
         ),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        loss: Any = "tste",
-        solver: Any = "svrg-sbb",
-        *,
-        regularization: float | str = "auto",
-        max_iter: int = 300,
-        tol: float = 2e-5,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_init: int = 1,
-        escape: bool = False,
-        init: Any = None,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.solver = solver
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_init = n_init
-        self.escape = escape
-        self.init = init
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
 
     def _fit(self, comparisons: Comparisons) -> None:
         self._check_sizes(comparisons.n_objects)
