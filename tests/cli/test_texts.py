@@ -218,7 +218,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, news, tmp_pa
         ),
         (
             ["--model", "low-rank", "--labels", "x", "--solver", "sdca"],
-            "solver must be one of 'loreta', 'gd', 'pa'",
+            "unknown solver 'sdca'; the known ones are 'gd', 'loreta'",
         ),
         (["--model", "low-rank", "--labels", "x", "--loss", "no"], "unknown loss 'no'"),
         (
