@@ -11,13 +11,6 @@ from nearer.metrics.retrieval import average_precisions, mean_average_precision,
 from nearer.metrics.scorer import retrieval_map_scorer
 
 __all__ = [
-    "Alignment",
-    "average_precisions",
-    "label_ranking_map",
-    "mean_average_precision",
-    "precision_at_k",
-    "procrustes",
-    "recall_at_k",
-    "retrieval_map_scorer",
-    "triplet_error",
-]
+    "Alignment", "average_precisions", "label_ranking_map", "mean_average_precision", "precision_at_k", "procrustes",
+    "recall_at_k", "retrieval_map_scorer", "triplet_error",
+]  # fmt: skip

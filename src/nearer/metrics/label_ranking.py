@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from nearer.metrics.ranks import Floats, as_scores, average_precision, evaluate
+from nearer.metrics.ranks import Floats, as_scores, average_precision, evaluate, mean_over_queries
 
 
 def label_ranking_map(scores: ArrayLike, Y: Any) -> float:
@@ -37,11 +37,7 @@ def label_ranking_map(scores: ArrayLike, Y: Any) -> float:
     >>> label_ranking_map([[0.9, 0.7, 0.4], [0.9, 0.7, 0.6]], [[1, 0, 1], [0, 1, 0]]).__round__(4)
     0.6667
     """
-    values = label_average_precisions(scores, Y)
-    defined = values[~np.isnan(values)]
-    if len(defined) == 0:
-        raise ValueError(f"none of the {len(values)} rows of Y has a label: there is nothing to rank")
-    return float(defined.mean())
+    return mean_over_queries(label_average_precisions(scores, Y), "none of the {n} rows of Y has a label")
 
 
 def label_average_precisions(scores: ArrayLike, Y: Any) -> Floats:

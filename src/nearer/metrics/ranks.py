@@ -123,11 +123,13 @@ def evaluate(
     return values
 
 
-def mean_over_queries(values: Floats) -> float:
-    """Return the mean over the queries for which anything is relevant."""
+def mean_over_queries(
+    values: Floats, problem: str = "none of the {n} queries shares its label with an object"
+) -> float:
+    """Return the mean over the queries for which anything is relevant; `problem` says why there are none."""
     defined = values[~np.isnan(values)]
     if len(defined) == 0:
-        raise ValueError(f"nothing is relevant: none of the {len(values)} queries shares its label with an object")
+        raise ValueError(f"nothing is relevant: {problem.format(n=len(values))}")
     return float(defined.mean())
 
 
