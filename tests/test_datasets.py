@@ -23,6 +23,7 @@ def test_every_city_once_and_in_europe():
     assert np.all((cities.latitude > 34) & (cities.latitude < 72))
     assert np.all((cities.longitude > -25) & (cities.longitude < 45))
     assert set(cities.regions.tolist()) == {"North", "West", "Central", "South", "East"}
+    assert cities.countries[cities.names == "Vienna"].tolist() == ["Austria"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 from nearer import ComparisonKernel, OnlineKernel, OrdinalEmbedding
 from nearer.certificate import certify
 from nearer.jit import bind
-from nearer.losses import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, as_loss, losses_with, ops
+from nearer.losses import (
+    CKL,
+    GNMDS,
+    LOSSES,
+    SOE,
+    STE,
+    TSTE,
+    Loss,
+    as_loss,
+    baseline_loss,
+    loss_trait,
+    losses_with,
+    ops,
+)
 from nearer.simulate import comparisons_from_points
 
 
@@ -105,6 +118,8 @@ def test_alpha_is_settled_by_the_dimensions():
     assert as_loss("tste", 2).alpha == 1.0
     assert as_loss("tste", 5).alpha == 4.0
     assert as_loss(TSTE(alpha=7.0), 5).alpha == 7.0
+    assert baseline_loss(GNMDS(margin=2.0)) == loss_trait(GNMDS(margin=2.0), "hinge_margin") == 2.0
+    assert not loss_trait(object(), "convex")
 
 
 @pytest.mark.parametrize("wrong", ["tsne", STE, object(), None])

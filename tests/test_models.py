@@ -352,6 +352,7 @@ def test_old_names_of_parameters_attributes_and_parts_are_read(path, monkeypatch
     Learner(n_components=3, loss=TSTE(alpha=4.0), tol=0.5).fit().save(path)
 
     def as_it_was(record):
+        record["nearer"] = "0.1.0"
         record["params"]["dims"] = record["params"].pop("n_components")
         record["params"]["accuracy"] = 1 / record["params"].pop("tol")
         record["params"]["colour"] = "red"

@@ -1,7 +1,11 @@
 """One registry: public names, model files and commands come from it, and a new estimator is one line there."""
 
+import pkgutil
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -9,6 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import nearer
+from extras import needs
 from nearer.models import SavedModel
 from nearer.registry import REGISTRY, Entry, commands, load, public_names
 
@@ -32,6 +37,19 @@ def test_every_name_is_where_the_registry_says():
         assert thing.__name__ == name
         assert name in sys.modules[entry.module].__all__
         assert hasattr(thing, "save") == entry.saved or not isinstance(thing, type)
+
+
+def test_docstrings_of_classes_name_the_parameters_of_the_constructor():
+    needs("numpydoc")
+    from numpydoc.validate import validate
+
+    settings = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    checks = tomllib.loads(settings)["tool"]["numpydoc_validation"]["checks"]
+    for module in pkgutil.walk_packages(nearer.__path__, "nearer."):
+        for name, kind in vars(import_module(module.name)).items():
+            if isinstance(kind, type) and kind.__module__ == module.name and name[0] != "_":
+                errors = validate(f"{module.name}.{name}")["errors"]
+                assert [error for error in errors if error[0] in checks] == [], name
 
 
 def test_the_names_of_nearer_are_those_of_the_registry():

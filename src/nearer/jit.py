@@ -116,17 +116,9 @@ def bind(loop: Callable, loss: Any = None, **names: Any) -> Any:
 
 
 def noinline(helper: Callable) -> Callable:
-    """Mark a helper of loops as one to be called: it is long, and a copy in every place takes long to compile.
+    """Mark a long helper of loops as one to be called: a copy of it in every loop would take long to compile.
 
     It is compiled once for all loops that bind the same to the names it uses.
-
-    Examples
-    --------
-    >>> @noinline
-    ... def double(x):
-    ...     return 2 * x
-    >>> double(2)
-    4
     """
     helper._noinline = True  # type: ignore[attr-defined]
     return helper

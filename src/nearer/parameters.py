@@ -1,4 +1,4 @@
-"""Constructor parameters: one table of what they may be, and one sentence for those that are not.
+"""Constructor parameters: declared as fields, one table of what they may be, and one sentence for those that are not.
 
 Parameters that several estimators share mean the same everywhere, so what they may be stands here once. A class
 adds its own, or narrows a shared one, in ``_constraints``.
@@ -8,8 +8,9 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, dataclass_transform
 
 import numpy as np
 
@@ -83,6 +84,15 @@ SHARED: Mapping[str, Constraint] = {
 }
 
 
+@dataclass_transform(eq_default=False)
+def parametrized(kind: Any) -> Any:
+    """Make the annotated fields of a class the parameters of its constructor, which only stores them.
+
+    That is a dataclass with the repr of scikit-learn, compared by identity as all estimators are.
+    """
+    return dataclass(kind, repr=False, eq=False)
+
+
 def check_parameters(model: Any) -> None:
     """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is.
 
@@ -128,9 +138,3 @@ def unchanged_on_failure(model: Any) -> Iterator[None]:
         vars(model).clear()
         vars(model).update(before)
         raise
-
-
-def check(model: Any, name: str, good: bool, wanted: str) -> None:
-    """Raise a ValueError that names a parameter of a model that cannot be, what it may be, and what it is."""
-    if not good:
-        raise ValueError(f"{name} must be {wanted}; got {getattr(model, name)!r}")

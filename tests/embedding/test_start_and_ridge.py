@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from nearer.folds import Rung, lowest_good
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.embedding.init import centre, project
-from nearer.folds import Rung, lowest_good
 from nearer.selection import subsample
 from nearer.simulate import comparisons_from_points
 

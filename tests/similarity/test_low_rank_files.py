@@ -45,7 +45,7 @@ def test_values_that_are_missing(path, name):
 
 def test_a_history_that_is_none(path):
     rewritten(path, lambda record: record["learned"].update(history_=7))
-    with pytest.raises(ValueError, match=r"^a\.nearer is damaged: history_ is 7, and no list"):
+    with pytest.raises(ValueError, match=r"^a\.nearer is damaged: history_ is 7, not a list"):
         load_model(path)
 
 

@@ -87,7 +87,7 @@ def nothing_raised(monkeypatch):
 def test_400_triplets(case, kind, width):
     X, rows, weights = problem(width=width)
     learner, losses, wanted, met = both(case, X, kind(X), rows, weights)
-    assert learner.steps == len(rows)
+    assert learner.n_taken == len(rows)
     close(losses, met)
     same_factors(learner, wanted)
     start = start_of(len(wanted))

@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -67,40 +67,6 @@ def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., Non
         return function
 
     return decorate
-
-
-ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
-
-
-def output(help: str) -> Any:
-    """Return the option for the file that a command writes."""
-    return typer.Option("-o", "--output", help=help, show_default=False)
-
-
-def flag(name: str, help: str) -> Any:
-    """Return an option that is on or off."""
-    return typer.Option(name, help=help)
-
-
-def numeric(help: str, default: str, min: float | None = None) -> Any:
-    """Return an option that is a number; its default is shown as text."""
-    return typer.Option(min=min, help=help, show_default=default)
-
-
-def number_or(value: str, words: Sequence[str], option: str) -> float | str:
-    """Return one of some words unchanged, and any other text as a number."""
-    if value in words:
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"--{option} must be {', '.join(words)} or a number; got {value!r}") from None
-
-
-def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by their names on the command line."""
-    given = {name: value for name, value in arguments.items() if value is not None and value is not False}
-    return {name.replace("_", "-"): value for name, value in given.items() if value != []}
 
 
 def _handle_errors(function: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from nearer.cli.app import command, count, flag, print_facts
+from nearer.cli.app import command, count, print_facts
+from nearer.cli.options import flag
 
 
 @command("nearer cache", "nearer cache --clear")

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from nearer.cli.app import ANSWERS, command, print_facts
+from nearer.cli.app import command, print_facts
+from nearer.cli.options import ANSWERS
 
 
 @command("nearer check answers.csv")

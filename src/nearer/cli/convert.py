@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command, count, flag, writing
+from nearer.cli.app import command, count, writing
+from nearer.cli.options import flag
 from nearer.files import check_writable
 
 

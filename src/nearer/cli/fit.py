@@ -6,31 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from nearer.cli.app import (
-    INTERRUPTED,
-    command,
-    count,
-    flag,
-    given_options,
-    number_or,
-    numeric,
-    print_facts,
-    print_note,
-)
+from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
+from nearer.cli.options import column, flag, given_options, number_or, option
 from nearer.cli.tasks import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
 NOT_OF_MODELS = {"files", "out", "model", "held_out", "seed", "quiet"}  # arguments that are no options of a model
-
-
-def _column(help: str, default: str | bool = False) -> Any:
-    return typer.Option(metavar="COLUMN", help=help, show_default=default)
-
-
-def _auto(help: str) -> Any:
-    return typer.Option(metavar="auto|NUMBER", help=help, show_default="auto")
 
 
 @command(
@@ -70,57 +53,60 @@ def fit(
             "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
         ),
     ] = "map",
-    labels: Annotated[str | None, _column("Features: the column that holds class labels.")] = None,
+    labels: Annotated[str | None, column("Features: the column that holds class labels.")] = None,
     comparisons: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
+            "Not for rca and lmnn.",
             metavar="ANSWERS",
-            help="Features: a file of answers about the objects, instead of labels; by name, or by row number "
-            "from 0. Not for rca and lmnn.",
-            show_default=False,
         ),
     ] = None,
     text: Annotated[
-        str | None, _column("Bilinear and low-rank: the column that holds texts, whose terms are the features.")
+        str | None, column("Bilinear and low-rank: the column that holds texts, whose terms are the features.")
     ] = None,
     terms: Annotated[
         int | None,
-        numeric("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
+        option("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
     ] = None,
-    names: Annotated[str | None, _column("Features: the column that holds the objects' names.", "name")] = None,
+    names: Annotated[str | None, column("Features: the column that holds the objects' names.", "name")] = None,
     ignore: Annotated[
-        list[str] | None, _column("Features: a column that is not a feature; may be given several times.")
+        list[str] | None, column("Features: a column that is not a feature; may be given several times.")
     ] = None,
-    dims: Annotated[int | None, numeric("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
-    rank: Annotated[int | None, numeric("Low-rank: the rank of the similarity.", "30", min=1)] = None,
+    dims: Annotated[int | None, option("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
+    rank: Annotated[int | None, option("Low-rank: the rank of the similarity.", "30", min=1)] = None,
     loss: Annotated[
         str | None,
-        typer.Option(
-            help="The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a "
-            "loss, low-rank learns a distance.",
-            show_default="tste; kernel: gnmds; low-rank: none",
+        option(
+            "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
+            "low-rank learns a distance.",
+            "tste; kernel: gnmds; low-rank: none",
         ),
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option(
-            help="The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or "
-            "oasis; of one of low rank: loreta, gd, pa or loreta-identify.",
-            show_default="svrg-sbb; bilinear: sdca; low-rank: loreta",
+        option(
+            "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
+            "of one of low rank: loreta, gd, pa or loreta-identify.",
+            "svrg-sbb; bilinear: sdca; low-rank: loreta",
         ),
     ] = None,
     regularization: Annotated[
         str | None,
-        _auto(
+        option(
             "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
-            "overfitting. auto tries several values on held-out data. 0 suits answers without errors."
+            "overfitting. auto tries several values on held-out data. 0 suits answers without errors.",
+            "auto",
+            metavar="auto|NUMBER",
         ),
     ] = None,
-    epochs: Annotated[int | None, numeric("Maximum number of passes over the answers.", "300 for a map")] = None,
-    steps: Annotated[int | None, numeric("Low-rank: number of steps.", "depends on the data", min=1)] = None,
-    learning_rate: Annotated[str | None, _auto("Low-rank and lego: the size of a step.")] = None,
+    epochs: Annotated[int | None, option("Maximum number of passes over the answers.", "300 for a map")] = None,
+    steps: Annotated[int | None, option("Low-rank: number of steps.", "depends on the data", min=1)] = None,
+    learning_rate: Annotated[
+        str | None, option("Low-rank and lego: the size of a step.", "auto", metavar="auto|NUMBER")
+    ] = None,
     triplets: Annotated[
-        int | None, numeric("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
+        int | None, option("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
     ] = None,
     psd: Annotated[
         bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
@@ -138,7 +124,7 @@ def fit(
         ),
     ] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int | None, numeric("Map: number of threads; -1 for all cores.", "1")] = None,
+    jobs: Annotated[int | None, option("Map: number of threads; -1 for all cores.", "1")] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress bar and no notes; results and errors only.")
     ] = False,

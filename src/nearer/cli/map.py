@@ -4,10 +4,9 @@ import csv
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from nearer.cli.app import command, count, output, writing
-from nearer.cli.models import MODEL, check_objects, find_object, points_of
+from nearer.cli.app import command, count, writing
+from nearer.cli.models import check_objects, find_object, points_of
+from nearer.cli.options import MODEL, option, output
 from nearer.files import check_writable
 
 
@@ -18,12 +17,9 @@ from nearer.files import check_writable
 def map_(
     model: Annotated[Path, MODEL],
     out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
-    title: Annotated[
-        str | None, typer.Option(help="Title above the map; by default the model's file name.")
-    ] = None,
+    title: Annotated[str | None, option("Title above the map; by default the model's file name.")] = None,
     groups: Annotated[
-        Path | None,
-        typer.Option(help="A .csv with the columns name and group, to colour the objects by.", show_default=False),
+        Path | None, option("A .csv with the columns name and group, to colour the objects by.")
     ] = None,
 ) -> None:
     """Draw the map that a model has learned.

@@ -14,11 +14,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from nearer.cli.app import Facts, count, join_or, print_note, some, writing
-from nearer.registry import FEATURES as OF_FEATURES
-from nearer.registry import REGISTRY, commands, load
+from nearer.registry import FEATURES, REGISTRY, commands, load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,14 +40,6 @@ SEARCHED = ("regularization", "learning_rate")  # parameters that "auto" searche
 N_TERMS = {"bilinear": 2_000}  # its matrix has a row and a column per term; others: as many as TextFeatures has
 WITHOUT_LOOPS = ("kernel", "rca")  # their fits compile nothing
 FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is not shown
-
-MODEL: Any = typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")
-FEATURES: Any = typer.Option(
-    "--features", help="For a model of features: the table of the objects' features.", show_default=False
-)
-NAMES: Any = typer.Option(
-    "--names", metavar="COLUMN", help="The column of --features that holds names.", show_default="name"
-)
 
 
 def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
@@ -82,7 +71,7 @@ def options_of(name: str) -> set[str]:
     model = load(commands()[name])()
     known = model.get_params(deep=False)
     options = {option for option in PARAMETERS if PARAMETERS[option] in known}
-    if REGISTRY[commands()[name]].section == OF_FEATURES:
+    if REGISTRY[commands()[name]].section == FEATURES:
         options |= {"labels", "names", "ignore"}
         options |= {"comparisons"} & set(inspect.signature(model.fit).parameters)
         if model.__sklearn_tags__().input_tags.sparse:
@@ -135,7 +124,7 @@ def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which.
 
     The ridge of a map or kernel is worth a number of answers, so it is multiplied by the share of the answers that
-    the trial fit had (`nearer.folds` scales it likewise).
+    the trial fit had (as `nearer.selection` does for samples).
     """
     estimator, tried = last_step(model)[1], last_step(trial)[1]
     factors = {"regularization": ridge_share}

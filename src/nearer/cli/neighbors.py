@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.models import FEATURES, MODEL, NAMES, find_object, load_with_table, n_objects
+from nearer.cli.models import find_object, load_with_table, n_objects
+from nearer.cli.options import FEATURES, MODEL, NAMES
 
 
 @command(

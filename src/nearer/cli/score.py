@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from nearer.cli.app import ANSWERS, command, count, percent, print_facts, some
-from nearer.cli.models import FEATURES, MODEL, NAMES, load_with_table, n_objects
+from nearer.cli.app import command, count, percent, print_facts, some
+from nearer.cli.models import load_with_table, n_objects
+from nearer.cli.options import ANSWERS, FEATURES, MODEL, NAMES
 
 
 @command(

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from nearer.cli.app import command, count, output, writing
+from nearer.cli.app import command, count, writing
+from nearer.cli.options import output
 from nearer.files import check_writable
 
 

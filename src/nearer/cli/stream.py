@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli.app import (
-    command,
-    count,
-    flag,
-    given_options,
-    number_or,
-    numeric,
-    output,
-    percent,
-    print_facts,
-    print_note,
-)
+from nearer.cli.app import command, count, percent, print_facts, print_note
 from nearer.cli.models import save
+from nearer.cli.options import flag, given_options, number_or, option, output
 from nearer.cli.streaming import AnswerStream, InputLines
 from nearer.files import check_writable
 
@@ -45,31 +35,29 @@ class BadLineError(ValueError):
 def stream(
     out: Annotated[Path, output("The model file to write.")],
     resume: Annotated[bool, flag("--resume", "Continue with the existing model file and its options.")] = False,
-    loss: Annotated[
-        str | None, typer.Option(help="The loss of an answer: gnmds, ste, ckl, tste or soe.", show_default="gnmds")
-    ] = None,
+    loss: Annotated[str | None, option("The loss of an answer: gnmds, ste, ckl, tste or soe.", "gnmds")] = None,
     step: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a number, or "
+            "one that falls with the count t of answers, times the slope of the loss.",
+            "passive-aggressive",
             metavar="|".join((*STEPS, "NUMBER")),
-            help="How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a "
-            "number, or one that falls with the count t of answers, times the slope of the loss.",
-            show_default="passive-aggressive",
         ),
     ] = None,
     margin: Annotated[
-        float | None, numeric("The margin by which a passive-aggressive step satisfies its answer.", "1")
+        float | None, option("The margin by which a passive-aggressive step satisfies its answer.", "1")
     ] = None,
     aggressiveness: Annotated[
         float | None,
-        numeric("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
+        option("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
     ] = None,
     passes: Annotated[
-        int | None, numeric("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
+        int | None, option("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
     ] = None,
     shrinkage: Annotated[
         float | None,
-        numeric(
+        option(
             "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
             "0.05 goes well with --passes 5 --aggressiveness 0.1.",
             "0",
@@ -79,7 +67,7 @@ def stream(
     objects: Annotated[
         int | None, typer.Option(min=3, help="Number of objects; an answer about any other is a bad line.")
     ] = None,
-    seed: Annotated[int | None, numeric("Draws the earlier answers of --passes.", "0", min=0)] = None,
+    seed: Annotated[int | None, option("Draws the earlier answers of --passes.", "0", min=0)] = None,
     every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
     save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
     skip_bad: Annotated[bool, flag("--skip-bad", "Report a bad line and continue, instead of stopping.")] = False,

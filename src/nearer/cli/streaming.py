@@ -88,7 +88,8 @@ class AnswerStream:
         known = set(self._names or ())
         most, new = self.model.n_objects, [name for name in comparisons.names or () if name not in known]
         if most is not None and len(known) + len(new) > most:
-            raise BadRowError(0, f"names {new[-1]!r}, but there are only {most} objects, with other names")
+            problem = f"names {new[-1]!r}, but there are only {most} objects, and they have other names"
+            raise BadRowError(0, problem)
         try:
             self.model.partial_fit(comparisons)
         except MemoryError:

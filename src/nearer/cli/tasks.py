@@ -35,8 +35,7 @@ class Answers:
 
     def describe(self) -> Facts:
         """Return what there is."""
-        from nearer.comparisons.report import count_repeats
-        from nearer.comparisons.rows import question_codes
+        from nearer.comparisons.rows import count_repeats, question_codes
 
         answers = self.answers
         _, contradictions = count_repeats(*question_codes(answers.rows, answers.n_objects))

@@ -5,7 +5,7 @@ into rows, select whole answers, concatenate, read headers of tables, and report
 """
 
 from nearer.comparisons.container import Comparisons
+from nearer.comparisons.parts import ComparisonSource
 from nearer.comparisons.random_state import as_generator
-from nearer.comparisons.sources import ComparisonSource
 
 __all__ = ["ComparisonSource", "Comparisons", "as_generator"]

@@ -34,7 +34,7 @@ def expand_picked(triples: ArrayLike, picked: ArrayLike | None, kind: str) -> Ro
 def _move_last(triples: NDArray[Any], picked: NDArray[Any], word: str) -> NDArray[Any]:
     """Reorder triples so that the picked object is the last."""
     if picked.shape != (len(triples),):
-        raise ValueError(f"{word} must name one object per triple, {len(triples)}; got shape {picked.shape}")
+        raise ValueError(f"{word} must name one object for each of {len(triples)} triples; got {picked.shape}")
     hit = triples == picked[:, None]
     if not hit.any(axis=1).all():
         first = int(np.argmin(hit.any(axis=1)))
@@ -96,7 +96,7 @@ class FromAnswers:
         def repeat(column: Any, name: str) -> NDArray[Any]:
             column = np.asarray(column)
             if column.shape != (n,):
-                raise ValueError(f"{name} must have one value per answer, {n}; got shape {column.shape}")
+                raise ValueError(f"{name} must have one value for each of the {n} answers; got {column.shape}")
             return column[answer]
 
         extra = {name: repeat(column, name) for name, column in (columns.pop("extra", None) or {}).items()}

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons.answers import FromAnswers
 from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
-from nearer.comparisons.concat import fields_of_parts
 from nearer.comparisons.layouts import fields_of_frame
+from nearer.comparisons.parts import ComparisonSource, fields_of_parts
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
-from nearer.comparisons.sources import ComparisonSource
 
 if TYPE_CHECKING:
     from nearer.comparisons.report import Report

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from nearer.comparisons.rows import Rows, question_codes
+from nearer.comparisons.rows import Rows, count_repeats, question_codes
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -46,17 +46,6 @@ class Report:
         whose question other subjects answered too, without a tie. Subjects without such rows are left out.
     dropped : int
         Invalid rows that were left out.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> print(Comparisons([[0, 1, 2], [0, 2, 1], [3, 4, 5]], n_objects=7).report())
-    objects         7 (1 never asked about: 6)
-    rows            3
-    answers         3
-    repeats         0
-    contradictions  1
-    groups          2 not linked by any comparison, of 3, 3 objects
     """
 
     objects: int
@@ -124,13 +113,6 @@ def report(comparisons: "Comparisons") -> Report:
         agreement={} if comparisons.subjects is None else _agreement(questions, side, comparisons.subjects),
         dropped=comparisons.n_dropped,
     )
-
-
-def count_repeats(questions: NDArray[np.int64], side: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return how many rows repeat an earlier row and how many are contradicted; takes `question_codes`."""
-    codes = np.sort(2 * questions + side)
-    new = codes[1:] != codes[:-1]
-    return int(np.count_nonzero(~new)), int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
 
 
 def _groups(rows: Rows, n: int, asked: NDArray[np.bool_]) -> list[NDArray[np.intp]]:

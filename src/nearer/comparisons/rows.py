@@ -178,6 +178,13 @@ def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArr
     return questions.reshape(-1), side
 
 
+def count_repeats(questions: NDArray[np.int64], side: Mask) -> tuple[int, int]:
+    """Return how many rows repeat an earlier row and how many are contradicted; takes `question_codes`."""
+    codes = np.sort(2 * questions + side)
+    new = codes[1:] != codes[:-1]
+    return int(np.count_nonzero(~new)), int(np.count_nonzero(new & (codes[1:] // 2 == codes[:-1] // 2)))
+
+
 def squared_distances(points: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the squared distance of the near pair and of the far pair of each row."""
     second = 0 if rows.shape[1] == 3 else 2

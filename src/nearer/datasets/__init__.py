@@ -5,4 +5,7 @@ Nothing is downloaded.
 
 from nearer.datasets.europe import Europe, europe
 
-__all__ = ["Europe", "europe"]
+__all__ = [
+    "Europe",
+    "europe",
+]

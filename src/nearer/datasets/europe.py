@@ -33,13 +33,6 @@ class Europe(NamedTuple):
         Degrees north and degrees east.
     points : array of shape (n, 2)
         Kilometres east and north of 52° N 10° E in Lambert's azimuthal equal-area projection.
-
-    Examples
-    --------
-    >>> from nearer.datasets import europe
-    >>> cities = europe()
-    >>> cities.countries[cities.names == "Vienna"]
-    array(['Austria'], dtype=...)
     """
 
     names: NDArray[np.str_]

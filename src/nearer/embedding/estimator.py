@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,14 +14,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.certificate import certify
-from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import (
-    as_comparisons,
-    drop_zero_weights,
-    match_objects,
-    mentioned_objects,
-    merge_objects,
-)
+from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
 from nearer.comparisons.rows import squared_distances
 from nearer.embedding.escape import escape
@@ -32,7 +26,7 @@ from nearer.losses import as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.monitor import Judge, Monitor, Result
-from nearer.parameters import BOOL, Constraint, n_threads
+from nearer.parameters import BOOL, Constraint, n_threads, parametrized
 from nearer.predict import EmbeddingPredictor
 from nearer.selection import DEFAULT_RIDGE, select_ridge
 from nearer.solver import as_solver
@@ -43,6 +37,7 @@ PASSES = 5  # over the answers of one partial_fit
 FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
 
 
+@parametrized
 class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
@@ -135,6 +130,25 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     True
     """
 
+    n_components: int = 2
+    loss: Any = "tste"
+    solver: Any = "svrg-sbb"
+    _: KW_ONLY
+    regularization: float | str = "auto"
+    max_iter: int = 300
+    tol: float = 2e-5
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_init: int = 1
+    escape: bool = False
+    init: Any = None
+    dtype: str = "float64"
+    n_jobs: int | None = None
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
+
     _learned_arrays = ("embedding_", "energy_")
 
     _learned_values = (
@@ -148,45 +162,6 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         ),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        loss: Any = "tste",
-        solver: Any = "svrg-sbb",
-        *,
-        regularization: float | str = "auto",
-        max_iter: int = 300,
-        tol: float = 2e-5,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_init: int = 1,
-        escape: bool = False,
-        init: Any = None,
-        dtype: str = "float64",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.solver = solver
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_init = n_init
-        self.escape = escape
-        self.init = init
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
-
     def _fit(self, comparisons: Comparisons) -> None:
         self._check_sizes(comparisons.n_objects)
         random = child_generator(self.random_state)
@@ -196,7 +171,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         watch = {"saddle": baseline_loss(loss), "judge": judge, "view": lambda points: {"points": points}}
         with self._monitor(tol, **watch) as monitor:
             ridge, result = self._best_start(train, loss, random, monitor)
-        self.embedding_ = centre(result.solution, mentioned_objects(train))
+        self.embedding_ = centre(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
@@ -298,11 +273,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         -------
         self
         """
-        comparisons = as_comparisons(comparisons, y, sample_weight)
+        comparisons = coerce.as_comparisons(comparisons, y, sample_weight)
         if not hasattr(self, "embedding_"):
             return self.fit(comparisons)
         random = child_generator(self.random_state)
-        comparisons = drop_zero_weights(self._add_objects(comparisons, random))
+        comparisons = coerce.drop_zero_weights(self._add_objects(comparisons, random))
         if len(comparisons):
             problem = Problem(comparisons, self.loss_, 0.0, 1, random)
             self.embedding_ = problem.adagrad_run(self.embedding_, self.energy_, FIRST_STEP, PASSES)
@@ -310,7 +285,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
 
     def _add_objects(self, comparisons: Comparisons, random: np.random.Generator) -> Comparisons:
         """Add points for new objects; return the comparisons in the numbers of the map."""
-        rows, names, n_objects = merge_objects(comparisons, self.names_, len(self.embedding_))
+        rows, names, n_objects = coerce.merge_objects(comparisons, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
             places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
@@ -337,10 +312,10 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         float
         """
         check_is_fitted(self, "embedding_")
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
-        rows = match_objects(comparisons, self.names_, len(self.embedding_))
+        comparisons = coerce.drop_zero_weights(coerce.as_comparisons(comparisons, y, sample_weight))
+        rows = coerce.match_objects(comparisons, self.names_, len(self.embedding_))
         if rows.size and rows.max() == len(self.embedding_):
-            raise ValueError("these comparisons name objects that the map does not have: it has no gap on them")
+            raise ValueError("comparisons name objects that the map was not fitted to: it has no gap on them")
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 

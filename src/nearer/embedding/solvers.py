@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from nearer.embedding.problem import Problem
 from nearer.monitor import Monitor
-from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, either, one_of
+from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, either, one_of, parametrized
 from nearer.solver import Solver
 
 RELATIVE = 0.1  # the relative term of our step size: |<dX, dg>| + RELATIVE * |dX| |dg|
@@ -19,6 +19,7 @@ PROBE = 1e-3  # length of the first probe, relative to the points
 HALVINGS = 24  # tries at an epoch before its snapshot counts as the best there is
 
 
+@parametrized
 class SVRG(Solver):
     """Stochastic variance reduced gradient, by default with the stabilised Barzilai-Borwein step (Algorithm 1).
 
@@ -47,21 +48,12 @@ class SVRG(Solver):
     0.005
     """
 
-    def __init__(
-        self,
-        step_size: str | float = "sbb",
-        epsilon: float | None = None,
-        initial_step_size: float | None = None,
-        inner_steps: int | None = None,
-        batch_size: int = 1,
-        output: str = "last",
-    ) -> None:
-        self.step_size = step_size
-        self.epsilon = epsilon
-        self.initial_step_size = initial_step_size
-        self.inner_steps = inner_steps
-        self.batch_size = batch_size
-        self.output = output
+    step_size: str | float = "sbb"
+    epsilon: float | None = None
+    initial_step_size: float | None = None
+    inner_steps: int | None = None
+    batch_size: int = 1
+    output: str = "last"
 
     needs = ("value_and_gradient", "svrg_run")
     _constraints: ClassVar = {
@@ -119,6 +111,7 @@ class SVRG(Solver):
         return self.initial_step_size or probe_step(problem, points, gradient) / steps
 
 
+@parametrized
 class SGD(Solver):
     """Plain stochastic gradient descent with a step that falls as ``step_size / (1 + decay * epoch)``.
 
@@ -136,12 +129,11 @@ class SGD(Solver):
     SGD(step_size=0.01)
     """
 
+    step_size: float | None = None
+    decay: float = 0.1
+
     needs = ("value_and_gradient", "sgd_run")
     _constraints: ClassVar = {"step_size": either(NONE, POSITIVE), "decay": NON_NEGATIVE}
-
-    def __init__(self, step_size: float | None = None, decay: float = 0.1) -> None:
-        self.step_size = step_size
-        self.decay = decay
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         steps = -(-problem.n_rows // problem.n_jobs)
@@ -160,6 +152,7 @@ class SGD(Solver):
         return points
 
 
+@parametrized
 class Batch(Solver):
     """Gradient descent X <- X - step_size * n * gradient of the mean.
 
@@ -176,11 +169,10 @@ class Batch(Solver):
     Batch(step_size=2.0)
     """
 
+    step_size: str | float = "adaptive"
+
     needs = ("value_and_gradient",)
     _constraints: ClassVar = {"step_size": either(one_of("adaptive"), POSITIVE)}
-
-    def __init__(self, step_size: str | float = "adaptive") -> None:
-        self.step_size = step_size
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         step_size = 1.0 if self.step_size == "adaptive" else float(self.step_size)
@@ -197,6 +189,7 @@ class Batch(Solver):
         return points
 
 
+@parametrized
 class LBFGS(Solver):
     """Limited-memory BFGS, by scipy.
 
@@ -212,11 +205,10 @@ class LBFGS(Solver):
     LBFGS(memory=20)
     """
 
+    memory: int = 10
+
     needs = ("value_and_gradient",)
     _constraints: ClassVar = {"memory": COUNT}
-
-    def __init__(self, memory: int = 10) -> None:
-        self.memory = memory
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
         shape, dtype = points.shape, points.dtype

@@ -6,6 +6,7 @@ Ma et al. 2018 (SVRG-SBB). The regularisation can be selected by leave-one-out e
 regression has in closed form.
 """
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,12 +21,22 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_table
 from nearer.models import SavedModel
-from nearer.parameters import AUTO, NONE, POSITIVE, check_parameters, either, one_of, unchanged_on_failure
+from nearer.parameters import (
+    AUTO,
+    NONE,
+    POSITIVE,
+    check_parameters,
+    either,
+    one_of,
+    parametrized,
+    unchanged_on_failure,
+)
 
 LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
 BLOCK = 1 << 21  # entries of the kernel between new and known objects that are held at once
 
 
+@parametrized
 class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedModel, BaseEstimator):
     """Predict points of a learned map for unseen objects from their features.
 
@@ -87,6 +98,11 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     ((20, 2), True)
     """
 
+    kernel: str = "rbf"
+    _: KW_ONLY
+    alpha: float | str = 0.1
+    gamma: float | None = None
+
     _learned_arrays = ("X_fit_", "dual_coef_", "feature_mean_", "intercept_", "feature_names_in_")
     _learned_values = ("alpha_", "gamma_", "n_features_in_")
     _constraints: ClassVar = {
@@ -94,11 +110,6 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         "alpha": either(POSITIVE, AUTO),
         "gamma": either(NONE, POSITIVE),
     }
-
-    def __init__(self, kernel: str = "rbf", *, alpha: float | str = 0.1, gamma: float | None = None) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.gamma = gamma
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn to predict points from features.

@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.features.validation import validate_table
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, check_parameters, either, one_of, unchanged_on_failure
+from nearer.parameters import COUNT, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
 DECIMALS = 12  # of the bits, so that columns of equal counts are equal
 
 
+@parametrized
 class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
     """Select the features whose presence is most informative about the class, best first.
 
@@ -65,12 +66,11 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
            [2, 0]])
     """
 
+    k: int | str = 1000
+
     _learned_arrays = ("scores_", "order_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
     _constraints: ClassVar = {"k": either(COUNT, one_of("all"))}
-
-    def __init__(self, k: int | str = 1000) -> None:
-        self.k = k
 
     def fit(self, X: Any, y: Any) -> Self:
         """Compute the information gain of each column.

@@ -5,6 +5,7 @@ informative about the class, tf-idf weights. The steps are scikit-learn's CountV
 scikit-learn's TfidfTransformer; one transformer learns a list of terms and weights, which a model file can hold.
 """
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from nearer.features.information import InformationGain
 from nearer.formats import FeatureTable
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, Constraint, check_parameters, unchanged_on_failure
+from nearer.parameters import COUNT, Constraint, check_parameters, parametrized, unchanged_on_failure
 
 TERM = r"(?u)\b\w\w+\b"  # words of two or more letters or digits, scikit-learn's pattern
 
@@ -32,6 +33,7 @@ def _is_stop_words(value: Any) -> bool:
 STOP_WORDS = Constraint(_is_stop_words, "'english', a list of str or None")
 
 
+@parametrized
 class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
     """Tf-idf of the terms that are most informative about the class, in rows of unit length.
 
@@ -78,16 +80,14 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
            [0.]])
     """
 
+    max_features: int = 20_000
+    _: KW_ONLY
+    min_df: int = 2
+    stop_words: str | list[str] | None = "english"
+
     _learned_arrays = ("terms_", "idf_", "scores_")
     _learned_values = ("column_",)
     _constraints: ClassVar = {"max_features": COUNT, "min_df": COUNT, "stop_words": STOP_WORDS}
-
-    def __init__(
-        self, max_features: int = 20_000, *, min_df: int = 2, stop_words: str | list[str] | None = "english"
-    ) -> None:
-        self.max_features = max_features
-        self.min_df = min_df
-        self.stop_words = stop_words
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the terms and their weights.

@@ -137,7 +137,7 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     if suffix == ".npy":
         more = ["names"] * (comparisons.names is not None) + [*optional_columns(comparisons), *comparisons.extra]
         if more:
-            raise ValueError(f".npy keeps only rows, and there are {', '.join(more)} too; .npz keeps everything")
+            raise ValueError(f".npy keeps the rows alone, and there are {', '.join(more)} too; .npz keeps all")
         with path.open("wb") as file:
             np.save(file, comparisons.rows, allow_pickle=False)
         return

@@ -130,7 +130,7 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     if names is not None:
         for name in names:
             if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
-                raise ValueError(f"{suffix} cannot keep the name {name!r}; .jsonl, .npz and .parquet keep it")
+                raise ValueError(f"the name {name!r} cannot be kept in {suffix}; .jsonl, .npz, .parquet keep it")
         if len(comparisons) and all(NUMBER.fullmatch(names[number]) for number in np.unique(comparisons.rows)):
             raise ValueError(
                 f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
@@ -138,7 +138,7 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
             )
     for name in comparisons.extra:
         if not name or name != name.strip():
-            raise ValueError(f"{suffix} cannot keep the column {name!r}; .jsonl, .npz and .parquet keep it")
+            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it")
     columns = columns_of(comparisons, named=True)
     texts = [column for column in columns.values() if column.dtype.kind == "U"]
     # Reading ignores blanks after a comma unless they are quoted.

@@ -13,18 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.layouts import (
-    ARGUMENTS,
-    NUMBER,
-    OPTIONAL,
-    Column,
-    Layout,
-    fields_of_columns,
-    object_texts,
-    understand,
-    understood_headers,
-)
+from nearer.comparisons import Comparisons, layouts
+from nearer.comparisons.layouts import Column, Layout
 from nearer.comparisons.rows import BadRowError
 
 OBJECTS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
@@ -51,7 +41,7 @@ class Table:
 
     def layout(self) -> Layout:
         """Return the layout that the headers stand for; ValueError if there is none."""
-        layout = understand(list(self.columns))
+        layout = layouts.understand(list(self.columns))
         if layout is None:
             raise unknown_headers(self.path, list(self.columns))
         return layout
@@ -76,11 +66,11 @@ class Table:
 
     def object_cells(self, numbers: bool = False) -> set[str]:
         """Return the distinct texts that name an object; see `object_texts`."""
-        return object_texts(self.layout(), self.columns, numbers)
+        return layouts.object_texts(self.layout(), self.columns, numbers)
 
     def _names(self) -> list[str] | None:
         texts = self.object_cells()
-        return None if all(NUMBER.fullmatch(text) for text in texts) else sorted(texts)
+        return None if all(layouts.NUMBER.fullmatch(text) for text in texts) else sorted(texts)
 
     def comparisons(
         self, bad_rows: str = "raise", names: Sequence[str] | None = None, n_objects: int | None = None
@@ -96,7 +86,7 @@ class Table:
             columns = columns | {name: _as_list(columns[name]) for name in self.layout().objects}
         line: Any = None
         try:
-            fields, line = fields_of_columns(self.layout(), columns, names, drop=bad_rows == "drop")
+            fields, line = layouts.fields_of_columns(self.layout(), columns, names, drop=bad_rows == "drop")
             n_objects = None if fields["names"] is not None else n_objects or self.n_objects
             made = Comparisons(**fields, n_objects=n_objects, bad_rows=bad_rows)  # type: ignore[arg-type]
         except BadRowError as error:
@@ -166,7 +156,7 @@ def _as_list(cells: Column) -> Sequence[Any]:
 def unknown_headers(path: Path, headers: Sequence[str]) -> ValueError:
     """Return the error for headers that are no layout of answers."""
     listed = ", ".join(map(repr, headers))
-    known = understood_headers()
+    known = layouts.understood_headers()
     return ValueError(f"{path}: cannot tell what the columns {listed} mean; understood are\n{known}")
 
 
@@ -264,10 +254,11 @@ def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for header, numbers in zip(headers, comparisons.rows.T, strict=True):
         columns[header] = np.array(comparisons.names)[numbers] if named and comparisons.names else numbers
-    columns |= {OPTIONAL[name].headers[0]: column for name, column in optional_columns(comparisons).items()}
+    for name, column in optional_columns(comparisons).items():
+        columns[layouts.OPTIONAL[name].headers[0]] = column
     for name, column in comparisons.extra.items():
-        layout = understand([*columns, name])
-        extras = () if layout is None else (*layout.others, *(OPTIONAL.keys() - ARGUMENTS))
+        layout = layouts.understand([*columns, name])
+        extras = () if layout is None else (*layout.others, *(layouts.OPTIONAL.keys() - layouts.ARGUMENTS))
         if name in columns or layout is None or layout.objects != headers or name not in extras:
             raise ValueError(f"an extra column of a table cannot be called {name!r}, which means something else")
         columns[name] = column

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from nearer.kernel.solver import ProximalLBFGS, Solution
 from nearer.losses import as_loss, baseline_loss, loss_trait, losses_with
 from nearer.models import SavedModel
 from nearer.monitor import Monitor
+from nearer.parameters import parametrized
 from nearer.selection import clearly_worse, select_ridge
 
 # From the largest, where ranks are low and fits cheap. They are larger than a map's, since a kernel overfits more.
@@ -28,6 +30,7 @@ RIDGES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 TRIAL_ROUNDS, TRIAL_TOL = 4, 3e-3  # a ridge is judged by its errors, which settle before the objective
 
 
+@parametrized
 class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """The best kernel for all answers to "is a nearer to b or to c?", with a certificate.
 
@@ -125,26 +128,15 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
     )  # fmt: skip
     _unit = "round"
 
-    def __init__(
-        self,
-        loss: Any = "gnmds",
-        *,
-        regularization: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    loss: Any = "gnmds"
+    _: KW_ONLY
+    regularization: float | str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-5
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def _fit(self, comparisons: Comparisons) -> None:
         loss = _kernel_loss(self.loss, comparisons.n_objects)

@@ -6,6 +6,7 @@ semidefinite matrices (:mod:`~nearer.kernel.psd_kernel`). Earlier answers can be
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,17 @@ from nearer.kernel.state import ErkleState
 from nearer.kernel.steps import GradientStep, PassiveAggressiveStep, StepRule
 from nearer.losses import loss_trait, losses_with
 from nearer.monitor import Monitor
-from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, Constraint, either, is_number, one_of
+from nearer.parameters import (
+    COUNT,
+    NON_NEGATIVE,
+    NONE,
+    POSITIVE,
+    Constraint,
+    either,
+    is_number,
+    one_of,
+    parametrized,
+)
 from nearer.solver import Solver
 
 CHUNK = 50  # answers between two reports to the monitor
@@ -41,6 +52,7 @@ class AnswerStream:
             yield list(zip(rows, weights, strict=True))
 
 
+@parametrized
 class ERKLE(Solver):
     """Learns a kernel from a stream of answers; the parameters are those of :class:`nearer.OnlineKernel`."""
 
@@ -57,24 +69,14 @@ class ERKLE(Solver):
         "shrinkage": NON_NEGATIVE,
     }
 
-    def __init__(
-        self,
-        step_size: str | float = PASSIVE_AGGRESSIVE,
-        *,
-        margin: float = 1.0,
-        probability: float | None = None,
-        aggressiveness: float | None = 0.7,
-        steps_per_answer: int = 1,
-        replay: str = "uniform",
-        shrinkage: float = 0.0,
-    ) -> None:
-        self.step_size = step_size
-        self.margin = margin
-        self.probability = probability
-        self.aggressiveness = aggressiveness
-        self.steps_per_answer = steps_per_answer
-        self.replay = replay
-        self.shrinkage = shrinkage
+    step_size: str | float = PASSIVE_AGGRESSIVE
+    _: KW_ONLY
+    margin: float = 1.0
+    probability: float | None = None
+    aggressiveness: float | None = 0.7
+    steps_per_answer: int = 1
+    replay: str = "uniform"
+    shrinkage: float = 0.0
 
     def step_rule(self, loss: Any) -> StepRule:
         """Return the rule for the size of a step; ValueError for parameters that do not go together."""

@@ -6,6 +6,7 @@ The estimator checks its input and keeps the learned attributes; the algorithm, 
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,13 +24,14 @@ from nearer.kernel.psd_kernel import EigenvalueBound
 from nearer.kernel.state import ErkleState
 from nearer.losses import as_loss
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, NONE, check_parameters, either, is_count
+from nearer.parameters import COUNT, NONE, check_parameters, either, is_count, parametrized
 
 FEW = 16  # questions that are answered without a copy of the kernel
 SOLVER_PARAMETERS = ("margin", "probability", "aggressiveness", "steps_per_answer", "replay", "shrinkage")
 N_DIMENSIONS = 2  # for which a loss sets parameters that depend on them: a kernel has no number of its own
 
 
+@parametrized
 class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """A positive semidefinite kernel that is up to date after every answer.
 
@@ -116,7 +118,7 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     (20, 2)
     """
 
-    _state: ErkleState
+    _state: ErkleState = field(init=False)
     _unit = "chunk"
     _learned_arrays = ("kernel_",)
     _learned_values = (
@@ -125,36 +127,20 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     )  # fmt: skip
     _constraints: ClassVar = {**ERKLE._constraints, "learning_rate": STEP_SIZE, "n_objects": either(NONE, COUNT)}
 
-    def __init__(
-        self,
-        loss: Any = "gnmds",
-        *,
-        learning_rate: str | float = PASSIVE_AGGRESSIVE,
-        margin: float = 1.0,
-        probability: float | None = None,
-        aggressiveness: float | None = 0.7,
-        steps_per_answer: int = 1,
-        replay: str = "uniform",
-        shrinkage: float = 0.0,
-        n_objects: int | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.margin = margin
-        self.probability = probability
-        self.aggressiveness = aggressiveness
-        self.steps_per_answer = steps_per_answer
-        self.replay = replay
-        self.shrinkage = shrinkage
-        self.n_objects = n_objects
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    loss: Any = "gnmds"
+    _: KW_ONLY
+    learning_rate: str | float = PASSIVE_AGGRESSIVE
+    margin: float = 1.0
+    probability: float | None = None
+    aggressiveness: float | None = 0.7
+    steps_per_answer: int = 1
+    replay: str = "uniform"
+    shrinkage: float = 0.0
+    n_objects: int | None = None
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def _fit(self, comparisons: Comparisons) -> None:
         self._learn(comparisons, afresh=True, catch=True)

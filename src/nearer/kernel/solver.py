@@ -7,7 +7,7 @@ guarantee; they let the rank rise again where L-BFGS is stuck, and the certifica
 (``benchmarks/convex.py`` compares it with accelerated projected gradient, which takes several times as long.)
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from nearer.kernel.convex import KernelProblem
 from nearer.monitor import Monitor
-from nearer.parameters import COUNT
+from nearer.parameters import COUNT, parametrized
 from nearer.psd import psd_points
 from nearer.solver import Solver
 
@@ -33,6 +33,7 @@ class Solution:
     multipliers: np.ndarray | None = None
 
 
+@parametrized
 class ProximalLBFGS(Solver):
     """Proximal gradient steps over kernels, and L-BFGS over points between them.
 
@@ -57,9 +58,9 @@ class ProximalLBFGS(Solver):
     needs: ClassVar = ("value", "value_and_gradient", "certify")
     _constraints: ClassVar = {"n_inner": COUNT, "memory": COUNT}
 
-    def __init__(self, *, n_inner: int = 50, memory: int = 10) -> None:
-        self.n_inner = n_inner
-        self.memory = memory
+    _: KW_ONLY
+    n_inner: int = 50
+    memory: int = 10
 
     def _solve(self, problem: KernelProblem, start: np.ndarray, monitor: Monitor) -> Solution:
         points, step_size, lower = start, 2.0 * problem.n_objects, 0.0

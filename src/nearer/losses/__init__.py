@@ -29,26 +29,7 @@ __all__ += [kind.__name__ for kind in LOSSES.values()]
 
 
 def as_loss(loss: str | LossLike, n_components: int) -> Any:
-    """Return the loss object of a name or an object, with parameters set for that many dimensions.
-
-    Parameters
-    ----------
-    loss : str or object
-        A name in `LOSSES`, or an object with ``value``, ``slopes`` and ``probability``.
-    n_components : int
-        Number of dimensions of the map.
-
-    Returns
-    -------
-    object
-        The loss.
-
-    Examples
-    --------
-    >>> from nearer.losses import as_loss
-    >>> as_loss("tste", n_components=3)
-    TSTE(alpha=2.0)
-    """
+    """Return the loss object of a name or an object, with parameters set for that many dimensions."""
     if isinstance(loss, str):
         if loss not in LOSSES:
             raise ValueError(f"unknown loss {loss!r}; the known ones are {', '.join(map(repr, sorted(LOSSES)))}")
@@ -64,26 +45,12 @@ def as_loss(loss: str | LossLike, n_components: int) -> Any:
 
 
 def losses_with(trait: str) -> list[str]:
-    """Return the names of the losses that have a trait; see `Loss`.
-
-    Examples
-    --------
-    >>> from nearer.losses import losses_with
-    >>> "gnmds" in losses_with("convex"), "tste" in losses_with("convex")
-    (True, False)
-    """
+    """Return the names of the losses that have a trait; see `Loss`."""
     return [name for name, loss in LOSSES.items() if getattr(loss, trait)]
 
 
 def baseline_loss(loss: LossLike) -> float:
-    """Return the loss if all objects are at the same point: the scale of a loss.
-
-    Examples
-    --------
-    >>> from nearer.losses import GNMDS, baseline_loss
-    >>> baseline_loss(GNMDS(margin=2.0))
-    2.0
-    """
+    """Return the loss if all objects are at the same point, which is the scale of a loss."""
     with np.errstate(all="ignore"):
         value = float(loss.value(np.float64(0.0), np.float64(0.0)))
     return value if 0.0 < value < float("inf") else 1.0

@@ -56,12 +56,5 @@ class Loss(BaseEstimator):
 
 
 def loss_trait(loss: Any, name: str) -> Any:
-    """Return a trait of a loss, or the default for an object that does not have it.
-
-    Examples
-    --------
-    >>> from nearer.losses import GNMDS
-    >>> loss_trait(GNMDS(margin=2.0), "hinge_margin"), loss_trait(object(), "convex")
-    (2.0, False)
-    """
+    """Return a trait of a loss, or the default for an object that does not have it."""
     return getattr(loss, name, getattr(Loss(), name))

@@ -51,14 +51,10 @@ def _wrong_and_total(points: NDArray[Any], comparisons: Comparisons) -> tuple[fl
 
 
 class Alignment(NamedTuple):
-    """Points fitted to reference points by translation, rotation, reflection and scale.
+    """Points fitted to reference points, in the units of the reference, and how well they fit.
 
-    Attributes
-    ----------
-    disparity : float
-        Remaining squared error as a fraction of the reference's variance, from 0 (the same shape) to 1.
-    aligned : array, shape (n, d)
-        The points, in the units of the reference.
+    The disparity is the remaining squared error as a fraction of the reference's variance: 0 for the same shape,
+    at most 1.
     """
 
     disparity: float

@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearer.metrics.ranks import (
-    Floats,
-    Metric,
-    as_scores,
-    average_precision,
-    encode_labels,
-    evaluate,
-    mean_over_queries,
-    precision,
-    recall,
-)
+from nearer.metrics import ranks
+from nearer.metrics.ranks import Floats, Metric, mean_over_queries
 
 
 def average_precisions(
@@ -59,7 +50,7 @@ def average_precisions(
     """
     if cutoff is not None:
         _check_rank("cutoff", cutoff, None)
-    return _evaluate(scores, y, y_objects, average_precision, cutoff)
+    return _evaluate(scores, y, y_objects, ranks.average_precision, cutoff)
 
 
 def mean_average_precision(
@@ -100,7 +91,7 @@ def precision_at_k(scores: ArrayLike, y: ArrayLike, k: int, y_objects: ArrayLike
     >>> precision_at_k([[0.9, 0.7, 0.7]], ["a"], 2, y_objects=["a", "b", "a"])
     0.75
     """
-    return mean_over_queries(_evaluate(scores, y, y_objects, precision, k, check_k=True))
+    return mean_over_queries(_evaluate(scores, y, y_objects, ranks.precision, k, check_k=True))
 
 
 def recall_at_k(scores: ArrayLike, y: ArrayLike, k: int, y_objects: ArrayLike | None = None) -> float:
@@ -116,12 +107,12 @@ def recall_at_k(scores: ArrayLike, y: ArrayLike, k: int, y_objects: ArrayLike | 
     >>> recall_at_k([[0.9, 0.7, 0.4]], ["a"], 2, y_objects=["a", "b", "a"])
     0.5
     """
-    return mean_over_queries(_evaluate(scores, y, y_objects, recall, k, check_k=True))
+    return mean_over_queries(_evaluate(scores, y, y_objects, ranks.recall, k, check_k=True))
 
 
 def _evaluate(scores: Any, y: Any, y_objects: Any, metric: Metric, k: int | None, check_k: bool = False) -> Floats:
     """Return a metric of each query by its first k ranks, after checking shapes and labels."""
-    scores = as_scores(scores)
+    scores = ranks.as_scores(scores)
     if scores.ndim != 2:
         raise ValueError(f"scores must be a table with one row per query; got shape {scores.shape}")
     if y_objects is None and scores.shape[0] != scores.shape[1]:
@@ -137,7 +128,7 @@ def _evaluate(scores: Any, y: Any, y_objects: Any, metric: Metric, k: int | None
                 f"{name} must have one label per {one}: scores have shape {scores.shape}, "
                 f"{name} has shape {labels.shape}"
             )
-    of_queries, of_objects = encode_labels(of_queries, of_objects)
+    of_queries, of_objects = ranks.encode_labels(of_queries, of_objects)
     n_ranked = scores.shape[1] - (y_objects is None)
     if check_k:
         _check_rank("k", k, n_ranked)
@@ -145,7 +136,7 @@ def _evaluate(scores: Any, y: Any, y_objects: Any, metric: Metric, k: int | None
     def relevant(block: slice) -> NDArray[np.bool_]:
         return of_queries[block, None] == of_objects
 
-    return evaluate(scores, relevant, metric, n_ranked if k is None else k, skip_self=y_objects is None)
+    return ranks.evaluate(scores, relevant, metric, n_ranked if k is None else k, skip_self=y_objects is None)
 
 
 def _check_rank(name: str, k: Any, n_objects: int | None) -> None:

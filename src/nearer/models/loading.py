@@ -25,13 +25,19 @@ Record = dict[str, Any]  # what the JSON says of a model or pipeline
 MODEL_FIELDS: dict[str, type] = {"model": str, "params": dict, "learned": dict, "arrays": list}
 PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 
-# Parameters and learned attributes that older files have under another name. For each class of a model, loss or
+# Parameters and learned attributes that files of nearer 0.1 have under another name. For each class of a model, loss or
 # solver: the old name and the new one, "" if it is dropped; with a function, if the value has to be converted too:
 #     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
     "OnlineKernel": {"step": "learning_rate", "passes": "steps_per_answer", "n_seen_": "n_samples_seen_"},
     "LEGO": {"max_epochs": "max_iter"},
+    "LowRankSimilarity": {
+        "sampling": "negatives",
+        "drawing": "sampling",
+        "asking_components_": "query_components_",
+    },
+    "LabelRanker": {"sampling": "negatives", "n_labels_": "n_predicted_"},
     "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
     "SGD": {"step": "step_size"},
@@ -48,9 +54,10 @@ MOVED = {
 }
 
 
-def _current_name(kind: str, name: str) -> tuple[str, Callable[[Any], Any]]:
+def _current_name(kind: str, name: str, record: dict[str, Any] | None = None) -> tuple[str, Callable[[Any], Any]]:
     """Return the current name of a parameter or attribute, and the function that converts its value."""
-    entry = RENAMED.get(kind, {}).get(name, name)
+    old = record is None or str(record.get("nearer")).startswith("0.1.")  # parts have no version of their own
+    entry = RENAMED.get(kind, {}).get(name, name) if old else name
     return entry if isinstance(entry, tuple) else (entry, lambda value: value)
 
 
@@ -221,7 +228,7 @@ def _model_class(record: Record) -> Any:
 def _params(record: Record, arrays: dict[str, Any], overrides: dict[str, Any], call: str) -> dict[str, Any]:
     params = {}
     for key, value in record["params"].items():
-        name, convert = _current_name(record["model"], key)
+        name, convert = _current_name(record["model"], key, record)
         if not name or name in overrides:
             continue
         try:
@@ -265,13 +272,13 @@ def _restore(model: Any, record: Record, arrays: dict[str, np.ndarray]) -> None:
     """Set the learned attributes: only those that the class declares, whatever else the file may hold."""
     try:
         for key, value in record["learned"].items():
-            name, convert = _current_name(record["model"], key)
+            name, convert = _current_name(record["model"], key, record)
             if name in model._learned_values:
                 setattr(model, name, convert(decode(value, arrays)))
             elif name in model._learned_arrays:
                 setattr(model, name, None)
         for key, array in arrays.items():
-            name, convert = _current_name(record["model"], key)
+            name, convert = _current_name(record["model"], key, record)
             if name in model._learned_arrays:
                 setattr(model, name, convert(array))
         if hasattr(model, "_loaded"):

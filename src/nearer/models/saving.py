@@ -40,15 +40,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model is the sa
 
 
 class SavedModel:
-    """Mixin that gives an estimator its ``save``.
-
-    Examples
-    --------
-    >>> from nearer.models import SavedModel
-    >>> class Estimator(SavedModel):
-    ...     _learned_arrays = ("embedding_",)
-    ...     _learned_values = ("n_iter_",)
-    """
+    """The mixin that gives an estimator its ``save``; see the top of this file for its two tuples."""
 
     _learned_arrays: tuple[str, ...] = ()
     _learned_values: tuple[str, ...] = ()

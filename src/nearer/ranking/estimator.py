@@ -6,6 +6,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from nearer.parameters import (
     check_parameters,
     either,
     one_of,
+    parametrized,
     unchanged_on_failure,
 )
 from nearer.ranking.init import INITS, MAX_ROWS, check_factors, constant_value, start_model
@@ -38,6 +40,7 @@ def _is_init(value: Any) -> bool:
     return value in INITS if isinstance(value, str) else isinstance(value, tuple | list) and len(value) == 2
 
 
+@parametrized
 class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """Rank thousands of labels by their scores W x, with a matrix W of low rank that learns row by row.
 
@@ -178,45 +181,29 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         "negatives": one_of("all", "warp"),
         "fit_intercept": BOOL,
     }
-    learning_rate_: Any
-    constant_: float
-    n_steps_: int
-    n_rows_: int
-    n_skipped_: int
-    n_features_in_: int
-    intercept_factors_: np.ndarray
-    theta_: np.ndarray
+    learning_rate_: Any = field(init=False)
+    constant_: float = field(init=False)
+    n_steps_: int = field(init=False)
+    n_rows_: int = field(init=False)
+    n_skipped_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    intercept_factors_: np.ndarray = field(init=False)
+    theta_: np.ndarray = field(init=False)
 
-    def __init__(
-        self,
-        rank: int | None = 50,
-        solver: str = "loreta",
-        *,
-        init: Any = "zero",
-        negatives: str = "warp",
-        learning_rate: float | str = "auto",
-        n_steps: int | None = None,
-        fit_intercept: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.rank = rank
-        self.solver = solver
-        self.init = init
-        self.negatives = negatives
-        self.learning_rate = learning_rate
-        self.n_steps = n_steps
-        self.fit_intercept = fit_intercept
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    rank: int | None = 50
+    solver: str = "loreta"
+    _: KW_ONLY
+    init: Any = "zero"
+    negatives: str = "warp"
+    learning_rate: float | str = "auto"
+    n_steps: int | None = None
+    fit_intercept: bool = True
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
         """Learn to rank.
@@ -351,7 +338,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
 
     def _learn_on(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
         solver, seed = self._solver, int(random.integers(2**63))
-        before, selected = self.history_, self.selection_
+        before, selected = self.history_, getattr(self, "selection_", None)
         with self._monitor(max_iter=1) as monitor:
             if first:
                 rate = self._select_rate(train, len(train), seed, random, monitor)

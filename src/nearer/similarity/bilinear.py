@@ -6,7 +6,7 @@ problem under a monitor, and sets the learned attributes.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,17 @@ from nearer.features.validation import check_scale, validate_features
 from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
 from nearer.monitor import Monitor, Result
-from nearer.parameters import AUTO, BOOL, COUNT, NONE, POSITIVE, check_parameters, either, unchanged_on_failure
+from nearer.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    NONE,
+    POSITIVE,
+    check_parameters,
+    either,
+    parametrized,
+    unchanged_on_failure,
+)
 from nearer.psd import psd_factor
 from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.cone import ConstrainedDual
@@ -50,6 +60,7 @@ def _is_online(model: Any) -> bool:
     return True
 
 
+@parametrized
 class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """A similarity of features, S(x, x') = xᵀMx', learned from "x is more similar to x⁺ than to x⁻".
 
@@ -158,38 +169,24 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
     }
     _takes_sparse = True
     _metric = "inner product"
-    matrix_: np.ndarray
-    n_steps_: int
-    running_matrix_: np.ndarray
-    regularization_: float | None
-    gap_: float | None
+    matrix_: np.ndarray = field(init=False)
+    n_steps_: int = field(init=False)
+    running_matrix_: np.ndarray = field(init=False)
+    regularization_: float | None = field(init=False)
+    gap_: float | None = field(init=False)
 
-    def __init__(
-        self,
-        solver: Any = "sdca",
-        *,
-        regularization: float | str = "auto",
-        n_triplets: int | None = None,
-        sampling: str = "instances",
-        max_iter: int | None = None,
-        tol: float = 1e-3,
-        psd: bool = False,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.solver = solver
-        self.regularization = regularization
-        self.n_triplets = n_triplets
-        self.sampling = sampling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.psd = psd
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    solver: Any = "sdca"
+    _: KW_ONLY
+    regularization: float | str = "auto"
+    n_triplets: int | None = None
+    sampling: str = "instances"
+    max_iter: int | None = None
+    tol: float = 1e-3
+    psd: bool = False
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn the similarity.

@@ -7,6 +7,7 @@ A ← A + β Az zᵀA that keep A positive definite. The step is that of the pap
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from nearer.parameters import (
     check_parameters,
     either,
     is_number,
+    parametrized,
     unchanged_on_failure,
 )
 from nearer.psd import psd_factor
@@ -39,6 +41,7 @@ def _are_bounds(value: Any) -> bool:
     return two and all(is_number(bound) for bound in value) and 0 < value[0] <= value[1]
 
 
+@parametrized
 class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """Information-theoretic metric learning: similar pairs come close, others stay apart, little else changes.
 
@@ -111,30 +114,17 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     }
     _unit = "pass"
 
-    def __init__(
-        self,
-        gamma: float = 0.1,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        n_constraints: int | None = None,
-        prior: Any = "identity",
-        bounds: tuple[float, float] | None = None,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_constraints = n_constraints
-        self.prior = prior
-        self.bounds = bounds
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    gamma: float = 0.1
+    _: KW_ONLY
+    max_iter: int = 1000
+    tol: float = 1e-3
+    n_constraints: int | None = None
+    prior: Any = "identity"
+    bounds: tuple[float, float] | None = None
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None, pairs: Any = None) -> Self:
         """Learn the distance.

@@ -6,6 +6,7 @@ divergence from where it was plus ½η(ŷ' - y)², in closed form: the distance 
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import resumed_generator
 from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
-from nearer.parameters import POSITIVE, check_parameters, unchanged_on_failure
+from nearer.parameters import POSITIVE, check_parameters, parametrized, unchanged_on_failure
 from nearer.psd import psd_factor
 from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.logdet import PairPasses, PairProblem
@@ -25,6 +26,7 @@ from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: the bounds
 
 
+@parametrized
 class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """LogDet exact gradient online: a distance that learns from one pair after another.
 
@@ -90,28 +92,18 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     )  # fmt: skip
     _constraints: ClassVar = {"learning_rate": POSITIVE}
     _unit = "pass"
-    bounds_: tuple[float, float]
-    n_pairs_: int
-    n_updates_: int
+    bounds_: tuple[float, float] = field(init=False)
+    n_pairs_: int = field(init=False)
+    n_updates_: int = field(init=False)
 
-    def __init__(
-        self,
-        learning_rate: float = 0.125,
-        *,
-        n_constraints: int | None = None,
-        max_iter: int = 1,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.n_constraints = n_constraints
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    learning_rate: float = 0.125
+    _: KW_ONLY
+    n_constraints: int | None = None
+    max_iter: int = 1
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn the distance.

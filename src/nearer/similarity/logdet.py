@@ -10,6 +10,7 @@ import numpy as np
 
 from nearer.jit import bind
 from nearer.monitor import Monitor
+from nearer.parameters import parametrized
 from nearer.similarity import loops
 from nearer.similarity.pairs import Pairs
 from nearer.solver import Solver
@@ -40,6 +41,7 @@ class PairProblem:
         return int(self._pass(self.X, *self.pairs, self.bounds, self._state, matrix, *self._workspace))
 
 
+@parametrized
 class PairPasses(Solver):
     """Passes over the pairs of a problem, in their order.
 
@@ -51,8 +53,7 @@ class PairPasses(Solver):
 
     needs = ("run_pass",)
 
-    def __init__(self, settle: bool = False) -> None:
-        self.settle = settle
+    settle: bool = False
 
     def _solve(self, problem: PairProblem, matrix: np.ndarray, monitor: Monitor) -> tuple[np.ndarray, int]:
         """Return the matrix and how many steps changed it."""

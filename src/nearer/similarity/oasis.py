@@ -11,7 +11,7 @@ import numpy as np
 
 from nearer.jit import bind
 from nearer.monitor import Monitor
-from nearer.parameters import BOOL, POSITIVE
+from nearer.parameters import BOOL, POSITIVE, parametrized
 from nearer.psd import project_psd
 from nearer.similarity import loops
 from nearer.similarity.blocks import BLOCK, add_products, step_blocks
@@ -22,6 +22,7 @@ from nearer.solver import Solver
 MIN_STEPS_BETWEEN = 64  # from one projection to the next, or as many as there are columns
 
 
+@parametrized
 class OASIS(Solver):
     """Online passive-aggressive steps from the identity, over the triplets in their order.
 
@@ -48,9 +49,8 @@ class OASIS(Solver):
     default_max_iter: ClassVar = 10
     _constraints: ClassVar = {"aggressiveness": POSITIVE, "symmetric": BOOL}
 
-    def __init__(self, aggressiveness: float = 0.1, symmetric: bool = False) -> None:
-        self.aggressiveness = aggressiveness
-        self.symmetric = symmetric
+    aggressiveness: float = 0.1
+    symmetric: bool = False
 
     def _solve(self, problem: Problem, start: Solution | None, monitor: Monitor) -> Solution:
         """Pass over the triplets, on from a solution or from the identity."""

@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
+from nearer.parameters import parametrized
 
 
+@parametrized
 class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
     """Fit a similarity of features to comparisons, such that cross-validation can slice these.
 
@@ -47,9 +49,8 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
-        self.estimator = estimator
-        self.X = X
+    estimator: Any
+    X: Any
 
     def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit a clone of the estimator to comparisons.

@@ -5,6 +5,7 @@ measured in units of it: LᵀL = C⁻¹, C being the covariance of rows around t
 """
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,16 @@ from sklearn.base import BaseEstimator
 from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import validate_features
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, NONE, Constraint, check_parameters, either, is_count, unchanged_on_failure
+from nearer.parameters import (
+    COUNT,
+    NONE,
+    Constraint,
+    check_parameters,
+    either,
+    is_count,
+    parametrized,
+    unchanged_on_failure,
+)
 from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
 from nearer.similarity.row_space import varying_directions
@@ -24,6 +34,7 @@ SINGULAR = 1e-10  # share of its variance that a direction has within chunks, be
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
 
 
+@parametrized
 class RCA(FeatureComparer, SavedModel, BaseEstimator):
     """Relevant components analysis: a distance in units of the variation among rows that belong together.
 
@@ -74,18 +85,11 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
         "chunk_size": Constraint(lambda value: is_count(value) and value > 1, "an integer > 1"),
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_chunks: int | None = None,
-        chunk_size: int = 2,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_chunks = n_chunks
-        self.chunk_size = chunk_size
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    n_chunks: int | None = None
+    chunk_size: int = 2
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, chunks: Any = None) -> Self:
         """Learn the distance.

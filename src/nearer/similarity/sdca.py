@@ -6,7 +6,7 @@ import numpy as np
 
 from nearer.jit import bind
 from nearer.monitor import Monitor
-from nearer.parameters import one_of
+from nearer.parameters import one_of, parametrized
 from nearer.similarity import loops
 from nearer.similarity.blocks import BLOCK, add_products, step_blocks
 from nearer.similarity.problem import Problem, Solution
@@ -16,6 +16,7 @@ from nearer.solver import Solver
 FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where single steps are fastest
 
 
+@parametrized
 class SDCA(Solver):
     """Stochastic dual coordinate ascent: each step maximises the dual along the variable of one triplet.
 
@@ -44,8 +45,7 @@ class SDCA(Solver):
     default_max_iter: ClassVar = 1000
     _constraints: ClassVar = {"output": one_of("average", "last", "random")}
 
-    def __init__(self, output: str = "average") -> None:
-        self.output = output
+    output: str = "average"
 
     def _solve(self, problem: Problem, start: np.ndarray | None, monitor: Monitor) -> Solution:
         """Ascend from dual variables, or from 0."""

@@ -7,6 +7,7 @@ apart on average, and the units of X make no difference.
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator
 from nearer.blas import blas_threads_for
 from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, FRACTION, NONE, check_parameters, either, unchanged_on_failure
+from nearer.parameters import COUNT, FRACTION, NONE, check_parameters, either, parametrized, unchanged_on_failure
 from nearer.similarity.comparer import FeatureComparer, fix_signs
 from nearer.similarity.inputs import check_n_components, validate_labelled
 from nearer.similarity.lmnn.problem import LargeMargin, target_covariance
@@ -24,6 +25,7 @@ from nearer.similarity.lmnn.targets import target_neighbors
 from nearer.similarity.row_space import varying_directions
 
 
+@parametrized
 class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """Large margin nearest neighbours: a distance that pulls neighbours of a class near and pushes others away.
 
@@ -102,26 +104,15 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     }
     _unit = "iteration"
 
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        *,
-        n_components: int | None = None,
-        regularization: float = 0.5,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    n_neighbors: int = 3
+    _: KW_ONLY
+    n_components: int | None = None
+    regularization: float = 0.5
+    max_iter: int = 200
+    tol: float = 1e-5
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the distance.

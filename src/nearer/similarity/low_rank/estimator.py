@@ -6,6 +6,7 @@ those of the comparisons.
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,16 @@ from nearer.losses import as_loss
 from nearer.lowrank import Rows
 from nearer.models import SavedModel
 from nearer.monitor import Judge, Monitor
-from nearer.parameters import BOOL, NONE, Constraint, check_parameters, either, one_of, unchanged_on_failure
+from nearer.parameters import (
+    BOOL,
+    NONE,
+    Constraint,
+    check_parameters,
+    either,
+    one_of,
+    parametrized,
+    unchanged_on_failure,
+)
 from nearer.similarity.inputs import default_n_triplets, needs_labels, validate_labelled, validate_triplets
 from nearer.similarity.low_rank.held_out import hold_out_comparisons, hold_out_objects
 from nearer.similarity.low_rank.init import INITS, initial_factors, is_init
@@ -33,6 +43,7 @@ STEPS_PER_OBJECT, PASSES = 20, 3
 MIN_STEPS, MAX_STEPS = 20_000, 1_000_000
 
 
+@parametrized
 class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEstimator):
     """A similarity xᵀWx', or a distance, of low rank, learned online from triplets: LORETA.
 
@@ -151,43 +162,25 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         "init": Constraint(is_init, f"one of {', '.join(map(repr, INITS))}, or factors"),
         "negatives": one_of("hard", "random"),
     }
-    learning_rate_: float
-    n_steps_: int
+    learning_rate_: float = field(init=False)
+    n_steps_: int = field(init=False)
 
-    def __init__(
-        self,
-        rank: int = 30,
-        solver: Any = "loreta",
-        *,
-        loss: Any = None,
-        psd: bool | None = None,
-        init: Any = "svd",
-        negatives: str = "hard",
-        learning_rate: float | str = "auto",
-        n_steps: int | None = None,
-        sampling: str = "instances",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        random_state: Any = None,
-        max_seconds: float | None = None,
-        callback: Callable[[dict[str, Any]], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.rank = rank
-        self.solver = solver
-        self.loss = loss
-        self.psd = psd
-        self.init = init
-        self.negatives = negatives
-        self.learning_rate = learning_rate
-        self.n_steps = n_steps
-        self.sampling = sampling
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callback = callback
-        self.verbose = verbose
+    rank: int = 30
+    solver: Any = "loreta"
+    _: KW_ONLY
+    loss: Any = None
+    psd: bool | None = None
+    init: Any = "svd"
+    negatives: str = "hard"
+    learning_rate: float | str = "auto"
+    n_steps: int | None = None
+    sampling: str = "instances"
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    random_state: Any = None
+    max_seconds: float | None = None
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    verbose: bool = False
 
     @property
     def _solver(self) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nearer.monitor import Monitor
-from nearer.parameters import BOOL
+from nearer.parameters import BOOL, parametrized
 from nearer.selection import Selection, previous_to_best, search
 from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.triplets import row_products
@@ -66,6 +66,7 @@ class TripletSolver(StreamSolver):
         return model
 
 
+@parametrized
 class LORETA(TripletSolver):
     """Gradient steps along the manifold of matrices of one rank (Algorithms 4 and 5).
 
@@ -85,8 +86,7 @@ class LORETA(TripletSolver):
     step = "loreta"
     _constraints: ClassVar = {"identify": BOOL}
 
-    def __init__(self, identify: bool = False) -> None:
-        self.identify = identify
+    identify: bool = False
 
     @property
     def general(self) -> bool:

@@ -1,14 +1,15 @@
-"""Concatenation of Comparisons: which objects are the same, and which columns all of them have."""
+"""Comparisons in parts: concatenated, or read in chunks if they do not fit into memory."""
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.comparisons.layouts import Names
+
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
-
-Names = tuple[str, ...] | None
 
 
 def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
@@ -53,3 +54,36 @@ def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] 
         for name in names or ():
             index.setdefault(name, len(index))
     return tuple(index), [np.array([index[name] for name in names or ()], dtype=np.int32) for names in all_names]
+
+
+class ComparisonSource:
+    """Comparisons that are read chunk by chunk, anew for each iteration; none of them are held in memory.
+
+    `read` returns an iterator over `Comparisons`, all about the same objects. `nearer.scan` makes one from files.
+    """
+
+    def __init__(
+        self,
+        read: "Callable[[], Iterator[Comparisons]]",
+        *,
+        n_rows: int,
+        n_columns: int,
+        n_objects: int,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self._read = read
+        self._n_rows = n_rows
+        self.shape = (n_rows, n_columns)
+        self.n_objects = n_objects
+        self.names = names
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __repr__(self) -> str:
+        kind = "triplets" if self.shape[1] == 3 else "quadruplets"
+        return f"ComparisonSource({len(self)} {kind}, {self.n_objects} objects)"
+
+    def chunks(self) -> "Iterator[Comparisons]":
+        """Iterate over the rows once, one chunk at a time."""
+        return self._read()

@@ -1,0 +1,48 @@
+"""Arguments and options that several commands have, and the values that were given for them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+
+def option(help: str, default: str | bool = False, **settings: Any) -> Any:
+    """Return an option; `default` is the text that its help shows as the default, False for none."""
+    return typer.Option(help=help, show_default=default, **settings)
+
+
+def column(help: str, default: str | bool = False) -> Any:
+    """Return the option for a column of a table."""
+    return option(help, default, metavar="COLUMN")
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is on or off."""
+    return typer.Option(name, help=help)
+
+
+def output(help: str) -> Any:
+    """Return the option for the file that a command writes."""
+    return typer.Option("-o", "--output", help=help, show_default=False)
+
+
+ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
+MODEL: Any = typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")
+FEATURES = option("For a model of features: the table of the objects' features.")
+NAMES = column("The column of --features that holds names.", "name")
+
+
+def number_or(value: str, words: Sequence[str], option: str) -> float | str:
+    """Return one of some words unchanged, and any other text as a number."""
+    if value in words:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"--{option} must be {', '.join(words)} or a number; got {value!r}") from None
+
+
+def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by their names on the command line."""
+    given = {name: value for name, value in arguments.items() if value is not None and value is not False}
+    return {name.replace("_", "-"): value for name, value in given.items() if value != []}
