@@ -204,7 +204,7 @@ def write_warp(pool: ProcessPoolExecutor) -> None:
     popular = found((X, Y, X_test, Y_test), {"solver": "popularity"}, None, None, 0)
     courses, rates = {}, {}
     for sampling in ("warp", "all"):
-        how = {"rank": 20, "sampling": sampling}
+        how = {"rank": 20, "negatives": sampling}
         fitted(X[:500], Y[:500], how, 0.1, 100, 0)  # compiles
         tried = {rate: found(inner, how, rate, X.shape[0], 0) for rate in WARP_LADDER}
         rates[sampling] = max(tried, key=tried.get)
