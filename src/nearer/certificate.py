@@ -71,11 +71,7 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    points: ArrayLike,
-    comparisons: Any,
-    loss: Any,
-    regularization: float,
-    lines: Lines | None = None,
+    points: ArrayLike, comparisons: Any, loss: Any, regularization: float, lines: Lines | None = None
 ) -> Certificate:
     """Bound the excess of a map's objective over the optimum over maps of any number of dimensions.
 

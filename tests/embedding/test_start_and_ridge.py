@@ -4,17 +4,16 @@ import warnings
 
 import numpy as np
 import pytest
-from nearer.folds import Rung, lowest_good
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.embedding.init import centre, project
-from nearer.selection import subsample
+from nearer.selection import Trial, smallest_good, subsample
 from nearer.simulate import comparisons_from_points
 
 
-def rung(ridge, wrong):
-    return Rung(ridge, [], np.asarray(wrong, dtype=float))
+def trial(ridge, wrong):
+    return Trial(ridge, np.asarray(wrong, dtype=float), [])
 
 
 def test_the_smallest_ridge_that_can_hardly_be_told_from_the_best_is_taken():
@@ -23,9 +22,9 @@ def test_the_smallest_ridge_that_can_hardly_be_told_from_the_best_is_taken():
     slightly, clearly = best.copy(), best.copy()
     slightly[95:105] = 1 - slightly[95:105]  # wrong on five other rows: as many errors
     clearly[100:130] = 1  # thirty more errors
-    assert lowest_good([rung(0.01, best), rung(0.001, slightly), rung(0.1, best)]).ridge == 0.001
-    assert lowest_good([rung(0.01, best), rung(0.001, clearly), rung(0.1, best)]).ridge == 0.01
-    assert lowest_good([rung(0.03, best)]).ridge == 0.03
+    assert smallest_good([trial(0.01, best), trial(0.001, slightly), trial(0.1, best)]).value == 0.001
+    assert smallest_good([trial(0.01, best), trial(0.001, clearly), trial(0.1, best)]).value == 0.01
+    assert smallest_good([trial(0.03, best)]).value == 0.03
 
 
 def test_noise_calls_for_more_ridge():

@@ -8,6 +8,8 @@ from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.container import Comparisons
 from nearer.comparisons.rows import blocks
 
+UNMATCHED = "it is not known which is which"
+
 
 def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
     """Return the comparisons that ``fit`` and ``score`` accept, with responses and weights applied."""
@@ -57,7 +59,7 @@ def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_kno
     """Return the rows with the indices of a model, matched by name if both have names; n_known if unknown."""
     rows = comparisons.rows
     if names is None and comparisons.names is not None:
-        raise ValueError("these comparisons' objects have names, the model's have none: they cannot be matched")
+        raise ValueError(f"these comparisons' objects have names, the model's have none: {UNMATCHED}")
     if comparisons.names is not None and names is not None and comparisons.names != names:
         index = {name: i for i, name in enumerate(names)}
         rows = np.array([index.get(name, n_known) for name in comparisons.names], dtype=np.int32)[rows]
@@ -72,7 +74,7 @@ def merge_objects(
     Objects are matched by name if there are names; new names come after the known ones.
     """
     if names is not None and comparisons.names is None:
-        raise ValueError("the model's objects have names, these comparisons' have none: they cannot be matched")
+        raise ValueError(f"the model's objects have names, these comparisons' have none: {UNMATCHED}")
     if names is None:
         return match_objects(comparisons, None, comparisons.n_objects), None, max(n_known, comparisons.n_objects)
     known = set(names)

@@ -21,16 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_table
 from nearer.models import SavedModel
-from nearer.parameters import (
-    AUTO,
-    NONE,
-    POSITIVE,
-    check_parameters,
-    either,
-    one_of,
-    parametrized,
-    unchanged_on_failure,
-)
+from nearer.parameters import NONE, POSITIVE, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
 LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
 BLOCK = 1 << 21  # entries of the kernel between new and known objects that are held at once
@@ -107,7 +98,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _learned_values = ("alpha_", "gamma_", "n_features_in_")
     _constraints: ClassVar = {
         "kernel": one_of("rbf", "linear"),
-        "alpha": either(POSITIVE, AUTO),
+        "alpha": either(POSITIVE, one_of("auto")),
         "gamma": either(NONE, POSITIVE),
     }
 

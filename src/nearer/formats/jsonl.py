@@ -13,16 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearer.comparisons import Comparisons
+from nearer.comparisons import Comparisons, layouts
 from nearer.comparisons.columns import from_values
-from nearer.comparisons.layouts import (
-    Column,
-    Layout,
-    fields_of_columns,
-    object_texts,
-    understand,
-    understood_headers,
-)
+from nearer.comparisons.layouts import Column, Layout
 from nearer.comparisons.rows import BadRowError
 from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
@@ -56,7 +49,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
             record = _record(value)
             if layout is None and record is not None:
                 headers = list(record)
-                layout = understand(headers)
+                layout = layouts.understand(headers)
                 if layout is None:
                     raise unknown_headers(path, headers)
             problem = _problem(value, record, layout)
@@ -138,22 +131,24 @@ def parse_answer(
     objects, weight and answer are ignored.
     """
     record = _record(value)
-    layout = None if record is None else understand(list(record))
+    layout = None if record is None else layouts.understand(list(record))
     problem = _problem(value, record, layout)
     if problem is not None:
         raise BadRowError(0, problem)
     assert record is not None
     if layout is None:
         fields_listed = ", ".join(map(repr, record)) or "no fields"
-        raise BadRowError(0, f"has {fields_listed}, which says nothing; understood are\n{understood_headers()}")
+        raise BadRowError(
+            0, f"has {fields_listed}, which says nothing; understood are\n{layouts.understood_headers()}"
+        )
     its_id = record.get(layout.optional.get("answers", ""))
     optional = {what: name for what, name in layout.optional.items() if what == "weights"}
     layout = replace(layout, optional=optional, others=())
     columns = {name: _column([record.get(name)]) for name in layout.objects}
     columns |= {name: [record[name]] for name in layout.optional.values()}
     if named and names is None and not _all_numbers([record.get(name) for name in layout.objects]):
-        names = sorted(object_texts(layout, columns))
-    fields, _ = fields_of_columns(layout, columns, names)
+        names = sorted(layouts.object_texts(layout, columns))
+    fields, _ = layouts.fields_of_columns(layout, columns, names)
     return Answer(Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id)
 
 

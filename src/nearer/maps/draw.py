@@ -4,14 +4,13 @@ Only matplotlib's objects are used, never pyplot, so that drawing does not chang
 server. A dollar sign in a name is a dollar sign, not mathematics.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer.maps.labels import place_labels, spread
-from nearer.maps.plane import PALETTE, Plane, to_plane
+from nearer.maps.plane import PALETTE, Places, Plane, Title, Words, to_plane
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,12 +23,7 @@ MARKERS = "osD^vP"  # the next one each time the palette is exhausted
 
 
 def draw(
-    points: ArrayLike,
-    names: Iterable[object] | None = None,
-    *,
-    groups: Iterable[object] | None = None,
-    title: str | None = None,
-    reference: ArrayLike | None = None,
+    points: ArrayLike, names: Words = None, *, groups: Words = None, title: Title = None, reference: Places = None
 ) -> "Figure":
     """Draw a map of learned points.
 

@@ -11,7 +11,6 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from numpy.typing import ArrayLike
 from nearer import __version__
 from nearer.files import replacing
 from nearer.maps.draw import draw
-from nearer.maps.plane import PALETTE, Plane, Points, to_plane
+from nearer.maps.plane import PALETTE, Places, Plane, Points, Title, Words, to_plane
 
 PICTURES = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 PAGES = (".html", ".htm")
@@ -32,11 +31,11 @@ DPI = 160
 def write_map(
     points: ArrayLike,
     path: str | os.PathLike[str],
-    names: Iterable[object] | None = None,
+    names: Words = None,
     *,
-    groups: Iterable[object] | None = None,
-    title: str | None = None,
-    reference: ArrayLike | None = None,
+    groups: Words = None,
+    title: Title = None,
+    reference: Places = None,
 ) -> None:
     """Write a map of learned points as a picture or as an interactive HTML page.
 
@@ -87,12 +86,7 @@ def write_map(
 
 
 def map_html(
-    points: ArrayLike,
-    names: Iterable[object] | None = None,
-    *,
-    groups: Iterable[object] | None = None,
-    title: str | None = None,
-    reference: ArrayLike | None = None,
+    points: ArrayLike, names: Words = None, *, groups: Words = None, title: Title = None, reference: Places = None
 ) -> str:
     """Return a self-contained HTML page with an interactive map: pan, zoom, hover, search for a name.
 

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from nearer.metrics.maps import superimpose
 
 Points = NDArray[np.float64]
+Title = str | None
+Words = Iterable[object] | None
+Places = ArrayLike | None
 
 # Colours that most kinds of colour vision tell apart, on white and on near-black.
 PALETTE = (
@@ -130,13 +133,7 @@ class Plane:
         return self.points if self.reference is None else np.concatenate([self.points, self.reference])
 
 
-def to_plane(
-    points: ArrayLike,
-    names: Iterable[object] | None = None,
-    *,
-    groups: Iterable[object] | None = None,
-    reference: ArrayLike | None = None,
-) -> Plane:
+def to_plane(points: ArrayLike, names: Words = None, *, groups: Words = None, reference: Places = None) -> Plane:
     """Return the plane of points of one, two or more dimensions."""
     learned = as_points(points)
     n, dims = learned.shape

@@ -144,7 +144,11 @@ def matrix_sparse(table: Any, rows: Any, coefficients: Any, matrix: Any, workspa
 
 
 def _difference(table: Any, b: int, c: int, workspace: Any) -> int:
-    """Write X[b] - X[c] into the workspace, shared columns twice, and return the number of entries."""
+    """Write X[b] - X[c] into the workspace, shared columns twice, and return the number of entries.
+
+    Merging them, as `nearer.lowrank.vectors.subtract_rows` does, makes steps on rows of ten entries a fifth slower,
+    and on texts, whose rows share many columns, a fifth faster.
+    """
     data, indices, indptr = table
     columns, values = workspace
     size = 0
