@@ -49,11 +49,11 @@ def models(name: str) -> dict[tuple, dict]:
     found = {("popularity", None, None): {"solver": "popularity"}}
     for rank in RANKS[name]:
         for start in STARTS:
-            found["LORETA", start, rank] = {"rank": rank, "init": start, "sampling": "all"}
-        found["LORETA, WARP", "zero", rank] = {"rank": rank, "sampling": "warp"}
-        found["PA", "zero", rank] = {"rank": rank, "solver": "pa", "sampling": "all"}
-    found["matrix perceptron", None, None] = {"solver": "perceptron", "sampling": "all"}
-    found["group perceptron", None, None] = {"solver": "group-perceptron", "sampling": "all"}
+            found["LORETA", start, rank] = {"rank": rank, "init": start, "negatives": "all"}
+        found["LORETA, WARP", "zero", rank] = {"rank": rank, "negatives": "warp"}
+        found["PA", "zero", rank] = {"rank": rank, "solver": "pa", "negatives": "all"}
+    found["matrix perceptron", None, None] = {"solver": "perceptron", "negatives": "all"}
+    found["group perceptron", None, None] = {"solver": "group-perceptron", "negatives": "all"}
     return found
 
 
@@ -204,7 +204,7 @@ def write_warp(pool: ProcessPoolExecutor) -> None:
     popular = found((X, Y, X_test, Y_test), {"solver": "popularity"}, None, None, 0)
     courses, rates = {}, {}
     for sampling in ("warp", "all"):
-        how = {"rank": 20, "sampling": sampling}
+        how = {"rank": 20, "negatives": sampling}
         fitted(X[:500], Y[:500], how, 0.1, 100, 0)  # compiles
         tried = {rate: found(inner, how, rate, X.shape[0], 0) for rate in WARP_LADDER}
         rates[sampling] = max(tried, key=tried.get)

@@ -7,7 +7,7 @@ full matrices of 1,000 and of 2,000 terms. Every test document is a query among 
 the mean over splits, with its standard error.
 
 As in the paper, models start from the identity truncated to the most informative terms and triplets are drawn
-evenly (sampling="random"). "hard" is ours: of ten candidates for the third document the one most like the first.
+evenly (negatives="random"). "hard" is ours: of ten candidates for the third document the one most like the first.
 The step size of each method (C of PA and OASIS, η of LEGO) and how many steps it takes, 20,000, 60,000 or 200,000,
 were chosen by mAP on an inner 80/20 split of the training part of the first split, with features fitted anew to
 the inner part: at rank 30 or 1,000 terms, and used for all ranks and splits. OASIS takes 200,000 triplets. LEGO,
@@ -42,7 +42,7 @@ LOW_RANK = {
     "PA": ({"solver": "pa"}, (0.03, 0.1, 0.3, 1.0, 3.0), RANKS),
     "GD-PSD": ({"solver": "gd"}, (0.03, 0.1, 0.3, 1.0), RANKS),
     "GD": ({"solver": "gd", "psd": False}, (0.03, 0.1, 0.3, 1.0), SOME),
-    "LORETA-PSD, hard": ({"sampling": "hard"}, (1.0, 3.0, 10.0, 30.0), SOME),
+    "LORETA-PSD, hard": ({"negatives": "hard"}, (1.0, 3.0, 10.0, 30.0), SOME),
 }
 FULL = {"OASIS": (0.01, 0.1, 1.0), "LEGO": (0.5, 2.0, 8.0, 32.0)}
 
@@ -80,7 +80,7 @@ def split(seed: int) -> Part:
 
 
 def low_rank(title: str, rank: int, rate: float, n_steps: int, seed: int) -> LowRankSimilarity:
-    how = {"sampling": "random", **LOW_RANK[title][0]}
+    how = {"negatives": "random", **LOW_RANK[title][0]}
     return LowRankSimilarity(rank, **how, init="identity", learning_rate=rate, n_steps=n_steps, random_state=seed)
 
 

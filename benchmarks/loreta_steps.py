@@ -20,7 +20,7 @@ from scipy.linalg.blas import dgemv, dger
 from scipy.sparse import csr_array
 
 from nearer.lowrank import Rows
-from nearer.similarity.low_rank.solvers import Learner
+from nearer.similarity.low_rank.model import FactorModel
 from record import best_of, write
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/lowrank"))
@@ -50,11 +50,11 @@ def triplets_of(n_rows: int, size: int) -> np.ndarray:
     return np.random.default_rng(2).integers(n_rows, size=(size, 3), dtype=np.int32)
 
 
-def timed(learner: Learner, triplets: np.ndarray, times: int = 3) -> tuple[float, float]:
+def timed(model: FactorModel, triplets: np.ndarray, times: int = 3) -> tuple[float, float]:
     """Return seconds for an active step, and the share of steps that were active."""
     steps, losses = np.full(len(triplets), RATE), []
-    learner.take(triplets[:100], steps[:100])  # compiles
-    seconds = best_of(times, lambda: losses.append(learner.take(triplets, steps)))
+    model.take(triplets[:100], steps[:100])  # compiles
+    seconds = best_of(times, lambda: losses.append(model.take(triplets, steps)))
     active = float(np.mean(np.concatenate(losses) > 0))
     return seconds / (active * len(triplets)), active
 
@@ -85,14 +85,14 @@ def against_printed(X, rank: int, size: int, few: int, psd: bool) -> dict:
     given = start(n_features, rank, psd)
     triplets = triplets_of(X.shape[0], size)
     directions = directions_of(X, triplets[:few])
-    same = Learner("loreta", None, given, Rows.of(X))
+    same = FactorModel("loreta", None, given, Rows.of(X))
     assert (same.take(triplets[:few], np.full(few, RATE)) > 0).all()  # the printed ones take every step
     wanted = literally(given, directions)
     difference = max(
         float(abs(ours - theirs).max() / abs(theirs).max())
         for ours, theirs in zip(same.factors, wanted, strict=True)
     )
-    step, active = timed(Learner("loreta", None, given, Rows.of(X)), triplets)
+    step, active = timed(FactorModel("loreta", None, given, Rows.of(X)), triplets)
     # What finds the first pseudo-inverse is no step.
     before = best_of(3, lambda: literally(given, directions[:0]))
     literal = (best_of(3, lambda: literally(given, directions)) - before) / few
@@ -113,8 +113,8 @@ def sparse_against_printed() -> list[dict]:
     X = rows_of_text(2_000, 50_000, 100)
     rows = [against_printed(X, 10, 100_000, 30, psd) for psd in (False, True)]
     # Section 5 of the paper; a step here is a triplet, one of LORETA for ten of the small matrix.
-    learner = Learner("loreta-identify", None, start(50_000, 10, psd=False), Rows.of(X))
-    step, active = timed(learner, triplets_of(2_000, 22_000))
+    model = FactorModel("loreta", None, start(50_000, 10, psd=False), Rows.of(X), identify=True)
+    step, active = timed(model, triplets_of(2_000, 22_000))
     row = {"features": 50_000, "rank": 10, "entries a row": 100, "model": "identification, Algorithm 6"}
     return [*rows, {**row, "active": active, "step us": step * 1e6}]
 
@@ -123,19 +123,19 @@ def as_features_grow(rank: int = 10, entries: int = 100, size: int = 200_000) ->
     """Time general steps on 100,000 rows, so that they touch all of the factors."""
     rows = []
     for n_features in (5_000, 50_000, 500_000, 5_000_000):
-        learner = Learner(
+        model = FactorModel(
             "loreta", None, start(n_features, rank, psd=False), Rows.of(rows_of_text(100_000, n_features, entries))
         )
-        model = learner._model
+        manifold = model._model
         triplets = triplets_of(100_000, size)
-        before = model.n_folds
-        step, active = timed(learner, triplets)
-        folds = (model.n_folds - before) / (3 * active * size)
-        fold = best_of(3, model.fold)
-        step += fold * (1 / model._between - folds)
+        before = manifold.n_reorthogonalizations
+        step, active = timed(model, triplets)
+        folds = (manifold.n_reorthogonalizations - before) / (3 * active * size)
+        fold = best_of(3, manifold.reorthogonalize)
+        step += fold * (1 / manifold._between - folds)
         fetching = 3 * entries * fetched(n_features, rank)
         row = {"features": n_features, "active": active, "step us": step * 1e6}
-        row |= {"of it folds us": fold / model._between * 1e6, "fetching rows us": fetching * 1e6}
+        row |= {"of it folds us": fold / manifold._between * 1e6, "fetching rows us": fetching * 1e6}
         rows.append(row)
     first = rows[0]
     grown = [{"growth": row["step us"] / first["step us"]} for row in rows]

@@ -20,7 +20,7 @@ ESTIMATORS = [
     LowRankSimilarity(rank=1, n_steps=500, loss="ste"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, psd=False),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, init="gaussian"),
-    LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, init="zero", sampling="random"),
+    LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, init="zero", negatives="random"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, solver="gd"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=0.1, solver="pa", init="identity"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, solver="loreta-identify"),

@@ -8,7 +8,7 @@ costs what the entries of its gradient and k² cost, and gives the same iterates
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csc_array, issparse
@@ -25,6 +25,7 @@ class _Manifold:
     """What matrices of fixed rank share: factors that are reorthogonalized when necessary."""
 
     factors: tuple[Factor, ...]
+    _loop: ClassVar[Callable[..., float]]
 
     def __init__(self, *matrices: Any) -> None:
         checked = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
@@ -105,6 +106,10 @@ class _Manifold:
                 self.settle(least)
             done = abs(stop)
 
+    @cached_property
+    def _step(self) -> Callable[..., float]:
+        return bind(self._loop)
+
     def _end_step(self, bound: float, before: list[np.ndarray], outright: Callable[[], list[np.ndarray]]) -> None:
         """Reorthogonalize if necessary; if the step would make an R singular, take it densely from before."""
         if bound == 0.0:
@@ -158,6 +163,8 @@ class FixedRank(_Manifold):
     True
     """
 
+    _loop = staticmethod(columns.general_step)
+
     def __init__(self, A: Any, B: Any) -> None:
         super().__init__(A, B)
 
@@ -193,10 +200,6 @@ class FixedRank(_Manifold):
             bound = self._step(A, B, _columns(left), _columns(right), squares, *work)
         self._end_step(bound, before, lambda: _dense_step(self.A, self.B, _dense(left), _dense(right)))
 
-    @cached_property
-    def _step(self) -> Any:
-        return bind(columns.general_step)
-
 
 class FixedRankPSD(_Manifold):
     """A positive semidefinite matrix W = YYᵀ of fixed rank that takes gradient steps along their manifold.
@@ -222,6 +225,8 @@ class FixedRankPSD(_Manifold):
     >>> (model.Y @ model.Y.T).round(2).tolist()[0]
     [1.0, 0.0, 0.0, 0.5]
     """
+
+    _loop = staticmethod(columns.psd_step)
 
     def __init__(self, Y: Any) -> None:
         super().__init__(Y)
@@ -254,10 +259,6 @@ class FixedRankPSD(_Manifold):
         else:
             bound = self._step(Y, _columns(P), D, _squares(P), BlockWorkspace.of(r, self.rank))
         self._end_step(bound, before, lambda: [_dense_psd_step(self.Y, _dense(P), D)])
-
-    @cached_property
-    def _step(self) -> Any:
-        return bind(columns.psd_step)
 
 
 def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:

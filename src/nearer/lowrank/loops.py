@@ -173,16 +173,17 @@ def invert_2(A: Any) -> Any:
     return A[3] / determinant, -A[1] / determinant, -A[2] / determinant, A[0] / determinant
 
 
-# The steps of a solver along a gradient of two sparse vectors g₁ and g₂, as the loops of learners call them.
-# Columns and values of g₁ are ``p`` and ``x``, those of g₂ ``q`` and ``y``; Aᵀg₁ and Bᵀg₂ are in ``work.E``.
-# ``number`` counts the steps of the stream. They return whether to reorthogonalize.
+# The steps of a solver, as the loops of learners call them. ``factors`` are A and B, or Y alone. ``gradient`` is a
+# tuple: columns and values of a sparse vector g₁, then those of g₂; Aᵀg₁ and Bᵀg₂ are in ``work.E``. ``number``
+# counts the steps of the stream. They return whether to reorthogonalize.
 
 
 def loreta_step(
-    A: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, step: float, number: int, limits: Any, work: Any
+    factors: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any
 ) -> bool:
     """Step along step · g₁g₂ᵀ on the manifold (Algorithm 4, LORETA-1)."""
-    E, U = work.E, work.U
+    A, B, E, U = factors[0], factors[-1], work.E, work.U
+    p, x, q, y = gradient
     times(A.C, E[0], U[0])
     times(B.C, E[1], U[1])
     step = limit_step(step, abs(dot(U[0], U[1])))
@@ -199,19 +200,15 @@ def loreta_step(
 
 
 def loreta_psd_step(
-    Y: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, step: float, number: int, limits: Any, work: Any
+    factors: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any
 ) -> bool:
-    """Step along step · P D Pᵀ, P = [g₁ g₂], on the manifold (Algorithm 5, LORETA-1-PSD)."""
-    E, U, D, change = work.E, work.U, work.D, work.change
+    """Step along step · P D Pᵀ, P = [g₁ g₂], D in ``work.D``, on the manifold (Algorithm 5, LORETA-1-PSD)."""
+    Y, E, U, D, change = factors[0], work.E, work.U, work.D, work.change
+    p, x, q, y = gradient
     times(Y.C, E[0], U[0])
     times(Y.C, E[1], U[1])
-    first, second, long, other, mixed = (
-        dot(U[0], U[0]),
-        dot(U[1], U[1]),
-        dot(x, x),
-        dot(y, y),
-        sparse_dot(p, x, q, y),
-    )
+    first, second = dot(U[0], U[0]), dot(U[1], U[1])
+    long, other, mixed = dot(x, x), dot(y, y), sparse_dot(p, x, q, y)
     across = D[0, 1] if long > 0.0 and other > 0.0 else 0.0  # times a long step, zeros would not stay zeros
     size = abs(across) * (abs(dot(U[0], U[1])) + np.sqrt(first * second))
     step = limit_step(step, size + abs(D[0, 0]) * first + abs(D[1, 1]) * second)
@@ -223,15 +220,15 @@ def loreta_psd_step(
 
 
 def passive_aggressive_step(
-    A: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, cap: float, number: int, limits: Any, work: Any
+    factors: Any, gradient: Any, loss: float, cap: float, number: int, limits: Any, work: Any
 ) -> bool:
     """Change A with B fixed, and in the next step B with A fixed, by as little as removes the loss, or the cap."""
-    E = work.E
-    first = number % 2 == 0
+    E, first = work.E, number % 2 == 0
+    p, x, q, y = gradient
     square = dot(x, x) * dot(E[1], E[1]) if first else dot(y, y) * dot(E[0], E[0])
     step = min(loss / square, cap) if square > 0.0 else 0.0
     if first:
-        add_outer(A.table, p, x, step, E[1])
+        add_outer(factors[0].table, p, x, step, E[1])
     else:
-        add_outer(B.table, q, y, step, E[0])
+        add_outer(factors[-1].table, q, y, step, E[0])
     return False

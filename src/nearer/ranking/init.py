@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.lowrank import Rows
-from nearer.ranking.models import SMALLEST, LoretaModel, RankingModel, mean_square
+from nearer.ranking.models import SMALLEST, LoretaModel, RankingModel
 from nearer.ranking.targets import TrainingSet
 
 INITS = ("zero", "identity", "gaussian")
@@ -22,7 +22,7 @@ def start_model(ranker: Any, solver: Any, train: TrainingSet, rate: float, seed:
     options = {"warp": ranker.negatives == "warp", "seed": seed}
     if not solver.factored:
         return solver.model(np.zeros((train.table.shape[1], train.n_labels)), **options)
-    size = rate if solver.model is LoretaModel else 1.0 / mean_square(train.rows)
+    size = rate if solver.model is LoretaModel else 1.0 / train.rows.mean_square
     A, B = initial_factors(ranker.init, int(ranker.rank), train, size, np.random.default_rng(seed))
     return solver.model(A, B, **options)
 
@@ -71,7 +71,7 @@ def initial_factors(
         return np.eye(n_labels, rank), np.eye(d, rank)
     if init == "gaussian":
         A, B = random.normal(size=(n_labels, rank)), random.normal(size=(d, rank))
-        size = np.sqrt(rank * mean_square(train.rows))
+        size = np.sqrt(rank * train.rows.mean_square)
         return A / np.sqrt(size), B / np.sqrt(size)
     return _from_zero(rank, train, rate, random)
 
@@ -95,7 +95,7 @@ def _from_zero(
     P, S = np.linalg.qr(X)
     left, values, right = np.linalg.svd(-R @ S.T)
     values = rate * values
-    typical = rate * np.sqrt(2.0 * mean_square(train.rows))
+    typical = rate * np.sqrt(2.0 * train.rows.mean_square)
     A, B = Q @ left[:, :rank], P @ right[:rank].T
     values = values[:rank]
     empty = values < 1e-9 * max(typical, values[0])

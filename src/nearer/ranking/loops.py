@@ -39,8 +39,8 @@ def take_steps(
         table, weights = prepare(model, columns, values, work)
         size, losses[t] = find_violation(table, columns, weights, Y, i, t, draws, work)
         if size > 0:
-            labels, v, number = work.columns[:size], work.values[:size], draws.before + t
-            if take_step(model, labels, v, columns, values, losses[t], step, number, limits, work):
+            gradient = work.columns[:size], work.values[:size], columns, values  # v, and x
+            if take_step(model, gradient, losses[t], step, draws.before + t, limits, work):
                 return -(t + 1)
     return stop
 
@@ -52,21 +52,10 @@ def prepare_loreta(model: Any, columns: Any, values: Any, work: Any) -> tuple[An
     return model.A.table, work.vectors[3]
 
 
-def step_loreta(
-    model: Any,
-    labels: Any,
-    v: Any,
-    columns: Any,
-    values: Any,
-    loss: float,
-    step: float,
-    number: int,
-    limits: Any,
-    work: Any,
-) -> bool:
+def step_loreta(model: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any) -> bool:
     """Step on the manifold (Algorithm 4)."""
-    project(model.A, labels, v, work.vectors[0], work.E[0])
-    return loreta_step(model.A, model.B, labels, v, columns, values, loss, step, number, limits, work)
+    project(model.A, gradient[0], gradient[1], work.vectors[0], work.E[0])
+    return loreta_step(model, gradient, loss, step, number, limits, work)
 
 
 def prepare_pa(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any, Any]:
@@ -75,21 +64,10 @@ def prepare_pa(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any, A
     return model.A.table, work.E[1]
 
 
-def step_pa(
-    model: Any,
-    labels: Any,
-    v: Any,
-    columns: Any,
-    values: Any,
-    loss: float,
-    cap: float,
-    number: int,
-    limits: Any,
-    work: Any,
-) -> bool:
+def step_pa(model: Any, gradient: Any, loss: float, cap: float, number: int, limits: Any, work: Any) -> bool:
     """Take a passive-aggressive step on A and B in turn."""
-    project_table(model.A, labels, v, work.vectors[0], work.E[0])
-    return passive_aggressive_step(model.A, model.B, labels, v, columns, values, loss, cap, number, limits, work)
+    project_table(model.A, gradient[0], gradient[1], work.vectors[0], work.E[0])
+    return passive_aggressive_step(model, gradient, loss, cap, number, limits, work)
 
 
 def prepare_perceptron(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any, Any]:
@@ -98,18 +76,10 @@ def prepare_perceptron(model: Any, columns: Any, values: Any, work: Any) -> tupl
 
 
 def step_perceptron(
-    model: Any,
-    labels: Any,
-    v: Any,
-    columns: Any,
-    values: Any,
-    loss: float,
-    step: float,
-    number: int,
-    limits: Any,
-    work: Any,
+    model: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any
 ) -> bool:
     """Take a subgradient step of the matrix."""
+    labels, v, columns, values = gradient
     for e in range(columns.size):
         feature, scaled = columns[e], step * values[e]
         for c in range(labels.size):
@@ -131,20 +101,10 @@ def prepare_group(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any
     return model.W, weights
 
 
-def step_group(
-    model: Any,
-    labels: Any,
-    v: Any,
-    columns: Any,
-    values: Any,
-    loss: float,
-    step: float,
-    number: int,
-    limits: Any,
-    work: Any,
-) -> bool:
+def step_group(model: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any) -> bool:
     """Step along v xᵀ in θ, and keep ‖θ_j‖² and the sum of ‖θ_j‖ˢ."""
     power = model.power
+    labels, v, columns, values = gradient
     for e in range(columns.size):
         feature, scaled = columns[e], step * values[e]
         before = after = model.squares[feature]

@@ -4,8 +4,10 @@ All of them have ``take``, which takes a step per row of an order, ``scores`` of
 arrays from which the same model can be made again. The steps themselves are in :mod:`nearer.ranking.loops`.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -82,13 +84,15 @@ NO_LIMITS = np.inf, np.inf
 class RankingModel:
     """Base of the models; ``warp`` draws a violating pair of labels per row, instead of scoring them all."""
 
+    functions: ClassVar[dict[str, Any]]  # that the loop is bound to
+
     def __init__(self, warp: bool, seed: int) -> None:
         self.warp = warp
         self.seed = seed
 
     def take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float) -> np.ndarray:
         """Take a step per row of an order, after ``taken`` steps; return the losses before each step."""
-        losses = np.empty(len(order))
+        losses = np.full(len(order), np.nan)
         self._take(X, Y, order, taken, rate, losses)
         if not np.isfinite(losses).all():
             raise ValueError(
@@ -100,6 +104,23 @@ class RankingModel:
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
         raise NotImplementedError
 
+    @cached_property
+    def _loop(self) -> Any:
+        find = violations.draw_violation if self.warp else violations.find_violations
+        return bind(loops.take_steps, find_violation=find, **self.functions)
+
+    def _runner(
+        self, model: Any, shape: tuple[int, ...], X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float,
+        losses: np.ndarray,
+    ) -> Callable[..., int]:  # fmt: skip
+        """Return ``run(start, stop, limits)``, the loop over a part of the order; shape is (labels, rank)."""
+        work, draws = Workspace.of(X, Y, *shape), Draws.of(self.seed, taken, shape[0])
+
+        def run(start: int, stop: int, limits: tuple[float, float] = NO_LIMITS) -> int:
+            return int(self._loop(X, Y, order, start, stop, rate, limits, model, draws, work, losses))
+
+        return run
+
     def parts(self) -> list[np.ndarray]:
         """Return copies of what was learned, as the constructor takes it."""
         raise NotImplementedError
@@ -108,14 +129,11 @@ class RankingModel:
         """Return the score of every label for each row of a table."""
         raise NotImplementedError
 
-    def _bind(self, **functions: Any) -> Any:
-        """Return the loop of the solver, which draws violations or finds all."""
-        find = violations.draw_violation if self.warp else violations.find_violations
-        return bind(loops.take_steps, find_violation=find, **functions)
-
 
 class LoretaModel(RankingModel):
     """W = ABᵀ, by steps along the manifold of matrices of its rank."""
+
+    functions: ClassVar = {"prepare": loops.prepare_loreta, "take_step": loops.step_loreta, **violations.BY_FACTOR}
 
     def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(warp, seed)
@@ -123,19 +141,11 @@ class LoretaModel(RankingModel):
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
         model = Factors(*self.matrix.factors)
-        n_labels = len(model.A.table)
-        work, draws = Workspace.of(X, Y, n_labels, self.matrix.rank), Draws.of(self.seed, taken, n_labels)
-        loop = self._bind(prepare=loops.prepare_loreta, take_step=loops.step_loreta, **violations.BY_FACTOR)
-        length = np.sqrt(2.0 * mean_square(X))  # of a gradient, about
+        run = self._runner(model, model.A.table.shape, X, Y, order, taken, rate, losses)
+        length = np.sqrt(2.0 * X.mean_square)  # of a gradient, about
         least = min(SMALLEST * rate * length, FAINT / length)
-
-        def taken_to(start: int, stop: int) -> int:
-            limits = self.matrix.limits(least)
-            return int(loop(X, Y, order, start, stop, rate, limits, model, draws, work, losses))
-
-        losses[:] = np.nan
         with suppress(ValueError):  # a factor lost its rank: the losses stay NaN and say so
-            self.matrix.run(len(order), taken_to, least)
+            self.matrix.run(len(order), lambda *span: run(*span, self.matrix.limits(least)), least)
             self.matrix.settle(least)
 
     def parts(self) -> list[np.ndarray]:
@@ -151,40 +161,39 @@ class LoretaModel(RankingModel):
 class PassiveAggressiveModel(RankingModel):
     """W = ABᵀ, by passive-aggressive steps on A and B in turn."""
 
+    functions: ClassVar = {"prepare": loops.prepare_pa, "take_step": loops.step_pa, **violations.BY_FACTOR}
+
     def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(warp, seed)
-        self.A, self.B = (np.array(factor, dtype=np.float64, order="C") for factor in (A, B))
+        self.factors = Factors(Factor.plain(A), Factor.plain(B))
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        model = Factors(Factor.plain(self.A), Factor.plain(self.B))
-        work, draws = Workspace.of(X, Y, *self.A.shape), Draws.of(self.seed, taken, len(self.A))
-        loop = self._bind(prepare=loops.prepare_pa, take_step=loops.step_pa, **violations.BY_FACTOR)
-        loop(X, Y, order, 0, len(order), rate, NO_LIMITS, model, draws, work, losses)
-        self.A, self.B = model.A.table, model.B.table
+        shape = self.factors.A.table.shape
+        self._runner(self.factors, shape, X, Y, order, taken, rate, losses)(0, len(order))
 
     def parts(self) -> list[np.ndarray]:
         """Return A and B."""
-        return [self.A.copy(), self.B.copy()]
+        return [factor.table.copy() for factor in self.factors]
 
     def scores(self, table: Any) -> np.ndarray:
         """Return the scores xᵀBAᵀ."""
-        return np.asarray((table @ self.B) @ self.A.T)
+        return np.asarray((table @ self.factors.B.table) @ self.factors.A.table.T)
 
 
 class PerceptronModel(RankingModel):
     """A full matrix W of features by labels, by subgradient steps."""
+
+    functions: ClassVar = {
+        "prepare": loops.prepare_perceptron, "take_step": loops.step_perceptron, **violations.BY_MATRIX,
+    }  # fmt: skip
 
     def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(warp, seed)
         self.W = np.array(W, dtype=np.float64, order="C")
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        L = self.W.shape[1]
-        work, draws = Workspace.of(X, Y, L), Draws.of(self.seed, taken, L)
-        loop = self._bind(
-            prepare=loops.prepare_perceptron, take_step=loops.step_perceptron, **violations.BY_MATRIX
-        )
-        loop(X, Y, order, 0, len(order), rate, NO_LIMITS, Matrix(self.W), draws, work, losses)
+        model = Matrix(self.W)
+        self._runner(model, self.W.shape[1:], X, Y, order, taken, rate, losses)(0, len(order))
 
     def parts(self) -> list[np.ndarray]:
         """Return W."""
@@ -203,22 +212,20 @@ class PerceptronModel(RankingModel):
 class GroupPerceptronModel(PerceptronModel):
     """A full matrix by mirror descent with the mixed (2, 1) norm; W holds θ, the matrix before the mirror."""
 
+    functions: ClassVar = {"prepare": loops.prepare_group, "take_step": loops.step_group, **violations.BY_MATRIX}
+
     def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(W, warp=warp, seed=seed)
         self.power = max(2.0, float(np.log(len(self.W))))
 
     def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        L = self.W.shape[1]
-        work, draws = Workspace.of(X, Y, L), Draws.of(self.seed, taken, L)
-        loop = self._bind(prepare=loops.prepare_group, take_step=loops.step_group, **violations.BY_MATRIX)
-        # High powers of the norms stay numbers only for rows of a length about one; a power of two is exact.
-        scale = 2.0 ** np.round(0.5 * np.log2(mean_square(X)))
+        # High powers of the norms stay finite only for rows of a length about one; a power of two is exact.
+        scale = 2.0 ** np.round(0.5 * np.log2(X.mean_square))
         self.W *= scale
-        rows = X._replace(values=X.values / scale)
-        squares = self._squares()
+        X, squares = X._replace(values=X.values / scale), self._squares()
         total = np.array([(squares ** (0.5 * self.power)).sum()])
         model = MirroredMatrix(self.W, squares, total, self.power)
-        loop(rows, Y, order, 0, len(order), rate * scale**2, NO_LIMITS, model, draws, work, losses)
+        self._runner(model, self.W.shape[1:], X, Y, order, taken, rate * scale**2, losses)(0, len(order))
         self.W /= scale
 
     def _squares(self) -> np.ndarray:
@@ -232,9 +239,3 @@ class GroupPerceptronModel(PerceptronModel):
         total = float((squares ** (0.5 * self.power)).sum())
         shares = squares * total ** (-2.0 / self.power) if total > 0 else squares
         return self.W * (shares ** (0.5 * self.power - 1.0))[:, None]
-
-
-def mean_square(X: Rows) -> float:
-    """Return the mean squared length of rows, 1 if all are zero."""
-    total = float(X.values @ X.values)
-    return total / len(X.places) if total > 0 else 1.0

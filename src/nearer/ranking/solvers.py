@@ -18,7 +18,6 @@ from nearer.ranking.models import (
     PassiveAggressiveModel,
     PerceptronModel,
     RankingModel,
-    mean_square,
 )
 from nearer.ranking.targets import TrainingSet
 from nearer.selection import Selection, best, search
@@ -101,7 +100,7 @@ class RankingSolver(StreamSolver):
 
     def unit(self, train: TrainingSet) -> float:
         """Return the step size that changes the score of a label by about one: the unit of step sizes."""
-        return 1.0 / mean_square(train.rows)
+        return 1.0 / train.rows.mean_square
 
 
 class LORETA(RankingSolver):
@@ -131,7 +130,7 @@ class PassiveAggressive(RankingSolver):
 
     def unit(self, train: TrainingSet) -> float:
         """Return the unit of step sizes: factors of equal size share the scale of the features."""
-        return float(mean_square(train.rows) ** -0.5)
+        return float(train.rows.mean_square**-0.5)
 
 
 class Perceptron(RankingSolver):
@@ -162,7 +161,7 @@ class GroupPerceptron(RankingSolver):
     def unit(self, train: TrainingSet) -> float:
         """Return the unit of step sizes: the mirror shrinks features that matter alike by that much."""
         shrink = np.exp(max(0.0, np.log(train.table.shape[1]) - 2.0))
-        return float(shrink / mean_square(train.rows))
+        return float(shrink / train.rows.mean_square)
 
 
 class Popularity(Solver):

@@ -39,10 +39,9 @@ def take_steps(
     That is negative, and maybe earlier than ``stop``, if a factor is to be reorthogonalized. ``before`` is the
     number of steps taken in earlier runs.
     """
-    A, B = factors[0], factors[-1]
     for t in range(start, stop):
-        p, x, q, y, losses[t], active = find_gradient(X, triplets[t], A, B, work)
-        if active and take_step(A, B, p, x, q, y, losses[t], steps[t], before + t, limits, work):
+        gradient, losses[t], active = find_gradient(X, triplets[t], factors[0], factors[-1], work)
+        if active and take_step(factors, gradient, losses[t], steps[t], before + t, limits, work):
             return -(t + 1)
     return stop
 
@@ -59,7 +58,7 @@ def hinge_gradient(X: Any, triplet: Any, A: Any, B: Any, work: Any) -> Any:
     loss = max(0.0, 1.0 - dot(E[0], E[1]))
     D[0, 0] = D[1, 1] = 0.0
     D[0, 1] = D[1, 0] = 0.5
-    return p, x, q, y, loss, loss != 0.0
+    return (p, x, q, y), loss, loss != 0.0
 
 
 def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
@@ -76,7 +75,7 @@ def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
     by_near, by_far = slopes(near, far)
     D[0, 0], D[1, 1] = -by_near, -by_far
     D[0, 1] = D[1, 0] = 0.0
-    return p, x, q, y, value(near, far), by_near != 0.0 or by_far != 0.0
+    return (p, x, q, y), value(near, far), by_near != 0.0 or by_far != 0.0
 
 
 @noinline
@@ -116,15 +115,16 @@ def nearest(X: Any, triplet: Any, Y: Any, work: Any) -> int:
 
 
 def gradient_step(
-    A: Any, B: Any, p: Any, x: Any, q: Any, y: Any, loss: float, step: float, number: int, limits: Any, work: Any
+    factors: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any
 ) -> bool:
     """Gradient descent on the factors, both from where they were: A += 2η g₁(D Eᵀ)₁, B += 2η g₂(D Eᵀ)₂."""
     E, D, change = work.E, work.D, work.change
+    p, x, q, y = gradient
     for j in range(E.shape[1]):
         change[0, j] = 2.0 * (D[0, 0] * E[0, j] + D[0, 1] * E[1, j])
         change[1, j] = 2.0 * (D[1, 0] * E[0, j] + D[1, 1] * E[1, j])
-    add_outer(A.table, p, x, step, change[0])
-    add_outer(B.table, q, y, step, change[1])
+    add_outer(factors[0].table, p, x, step, change[0])
+    add_outer(factors[-1].table, q, y, step, change[1])
     return False
 
 
