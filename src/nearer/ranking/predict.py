@@ -116,7 +116,7 @@ class RankingPredictor(ClassifierMixin):
         Returns
         -------
         float
-            For an indicator matrix :func:`nearer.metrics.label_ranking_map`averaged over rows with labels;
+            For an indicator matrix :func:`nearer.metrics.label_ranking_map`, averaged over rows with labels;
             for one class per row the accuracy, as of any classifier.
         """
         check_is_fitted(self)
