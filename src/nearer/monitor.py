@@ -289,7 +289,7 @@ class Monitor:
         before, last = (self.history[-1]["loss"] if self.history else np.inf), self._change
         self._change = before - loss
         tol = self.tol * before if self.relative else self.tol
-        self._calm = self._calm + 1 if abs(self._change) <= tol else 0
+        self._calm = self._calm + 1 if self.history and abs(self._change) <= tol else 0
         leaving = (
             self.saddle is not None and abs(loss - self.saddle) <= CALM * tol and self._change > 1.5 * last > 0.0
         )

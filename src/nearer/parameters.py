@@ -1,6 +1,6 @@
 """Constructor parameters: declared as fields, one table of what they may be, and one sentence for those that are not.
 
-Parameters that several estimators share mean the same everywhere, so what they may be stands here once. A class
+Parameters that several estimators share mean the same everywhere, so their constraints are defined once, here. A class
 adds its own, or narrows a shared one, in ``_constraints``.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, dataclass_transform
 
 import numpy as np
 
-# Tuples, since a union of types is made anew wherever it is written: partial_fit checks once per answer.
+# Tuples, since a union of types is created on each evaluation: partial_fit checks once per answer.
 NUMBERS, INTEGERS = (int, float, np.integer, np.floating), (int, np.integer)
 
 

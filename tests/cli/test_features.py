@@ -312,7 +312,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--model", "bilinear", "--labels", "kind", "--solver", "sgd"],
-            "solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
+            "--solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
         ),
         (["--model", "bilinear", "--labels", "kind"], "there is no file no.csv"),
         (

@@ -134,7 +134,7 @@ def test_epochs_are_the_librarys_unless_given(europe):
     default = inspect.signature(OrdinalEmbedding).parameters["max_iter"].default
     assert load_model(europe.model).max_iter == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
-    assert f"Maximum number of passes over the answers. [default: ({default} for a map)]" in " ".join(told.split())
+    assert f"of lmnn iterations. [default: ({default}; kernel" in " ".join(told.split())
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):

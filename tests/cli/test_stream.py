@@ -170,7 +170,7 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ("[0, 1, 9]", ["--objects", 5], "line 1 names object 9, but there are only 5 objects"),
         ("[0, 1, 2000000000]", [], "line 1"),
         ("", ["--step", "fast"], "--step must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
-        ("", ["--step", -1], "learning_rate must be"),
+        ("", ["--step", -1], "--step must be"),
         ("", ["--step", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
         ("", ["--resume"], "there is no live.nearer to continue"),

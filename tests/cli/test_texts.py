@@ -73,7 +73,7 @@ def test_says_what_there_is_and_whether_learning_helped(fitted, news):
     assert type(found) is Pipeline
     terms, similarity = found[0], found[1]
     assert (said["objects"], said["classes"]) == ("90", "3")
-    assert said["terms"] == f"{len(terms.terms_)}; most telling: {', '.join(terms.terms_[:5])}, …"
+    assert said["terms"] == f"{len(terms.terms_)}; most informative: {', '.join(terms.terms_[:5])}, …"
     assert set(terms.terms_[:5]) <= set(" ".join(TOPICS.values()).split())
     assert terms.column_ == "body"
     learned, plain = (float(said[word].split()[3]) for word in ("held out", "plain"))

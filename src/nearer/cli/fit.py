@@ -95,15 +95,22 @@ def fit(
         str | None,
         option(
             "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
-            "overfitting. auto tries several values on held-out data. 0 suits answers without errors.",
-            "auto",
+            "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
+            "lmnn the share of the pull, between 0 and 1.",
+            "auto; lmnn: 0.5",
             metavar="auto|NUMBER",
         ),
     ] = None,
-    epochs: Annotated[int | None, option("Maximum number of passes over the answers.", "300 for a map")] = None,
+    epochs: Annotated[
+        int | None,
+        option(
+            "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
+            "300; kernel, itml: 1000; lmnn: 200; lego: 1",
+        ),
+    ] = None,
     steps: Annotated[int | None, option("Low-rank: number of steps.", "depends on the data", min=1)] = None,
     learning_rate: Annotated[
-        str | None, option("Low-rank and lego: the size of a step.", "auto", metavar="auto|NUMBER")
+        str | None, option("Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER")
     ] = None,
     triplets: Annotated[
         int | None, option("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
@@ -112,7 +119,7 @@ def fit(
         bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
     ] = False,
     early_stopping: Annotated[
-        bool, flag("--early-stopping", "Stop when answers held out for this get no better.")
+        bool, flag("--early-stopping", "Map and low-rank: stop when what is held out for this gets no better.")
     ] = False,
     held_out: Annotated[
         float,
@@ -156,9 +163,9 @@ def fit(
 
     An option that is not for the model is refused, with the models that it is for.
 
-    Ctrl-C stops after the current epoch (of a kernel or lmnn: iteration; of low-rank: round of steps) and saves
-    the model so far in a file beside the model file, which stays as it was. Of lego, itml and rca nothing is
-    saved.
+    Ctrl-C stops after the current epoch (of a kernel: round; of lego and itml: pass; of lmnn: iteration; of
+    low-rank: chunk of steps) and saves the model so far in a file beside the model file, which stays as it was. Of
+    rca nothing is saved.
     """
     arguments = locals()
     begun = time.perf_counter()

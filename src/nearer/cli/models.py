@@ -46,8 +46,6 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
     """Return the unfitted estimator, or pipeline for texts; ValueError for options that do not belong together."""
     if name not in commands():
         raise ValueError(f"unknown model {name!r}; the known ones are {', '.join(commands())}")
-    from nearer.parameters import check_parameters
-
     _check_options(name, options)
     kind = load(commands()[name])
     known = kind().get_params(deep=False)
@@ -55,7 +53,7 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
     if "random_state" in known:
         parameters["random_state"] = seed
     model = kind(**parameters)
-    check_parameters(model)  # before a large file is read
+    check_options(model, PARAMETERS)  # before a large file is read
     if "text" not in options:
         return model
     from sklearn.pipeline import Pipeline
@@ -64,6 +62,20 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
 
     n_terms = options.get("terms") or N_TERMS.get(name)
     return Pipeline([("terms", TextFeatures(n_terms) if n_terms else TextFeatures()), ("model", model)])
+
+
+def check_options(model: Any, parameters: Mapping[str, str]) -> None:
+    """Check the parameters of a model; an error names the option, not the parameter that it is."""
+    from nearer.parameters import check_parameters
+
+    try:
+        check_parameters(model)
+    except ValueError as error:
+        name, must, rest = str(error).partition(" must be ")
+        option = next((option for option, parameter in parameters.items() if parameter == name), None)
+        if not must or option is None:
+            raise
+        raise ValueError(f"--{option} must be {rest.removeprefix('None or ')}") from None
 
 
 def options_of(name: str) -> set[str]:
@@ -160,7 +172,7 @@ def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
 
 def _describe_terms(terms: Any, table: Any) -> Facts:
     X, words = terms.transform(table), terms[0].terms_
-    how = "in most texts" if terms[0].scores_ is None else "most telling"
+    how = "in most texts" if terms[0].scores_ is None else "most informative"
     facts = [("terms", f"{len(words):,}; {how}: {some(words)}")]
     empty = X.shape[0] - len(set(X.nonzero()[0].tolist()))
     return [*facts, ("without terms", count(empty, "text"))] if empty else facts

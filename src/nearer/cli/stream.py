@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli.app import command, count, percent, print_facts, print_note
-from nearer.cli.models import save
+from nearer.cli.models import check_options, save
 from nearer.cli.options import flag, given_options, number_or, option, output
 from nearer.cli.streaming import AnswerStream, InputLines
 from nearer.files import check_writable
@@ -59,7 +59,7 @@ def stream(
         float | None,
         option(
             "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
-            "0.05 goes well with --passes 5 --aggressiveness 0.1.",
+            "0.05 works well with --passes 5 --aggressiveness 0.1.",
             "0",
             min=0.0,
         ),
@@ -117,7 +117,6 @@ def stream(
 def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
     """Return the kernel of a new stream; wrong options are reported before the first answer."""
     from nearer import OnlineKernel
-    from nearer.parameters import check_parameters
 
     if path.exists():
         raise ValueError(f"{path} exists already: continue it with --resume, or name another file")
@@ -128,7 +127,7 @@ def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
     }  # fmt: skip
     options = {"seed": 0, **options}
     model = OnlineKernel(**{parameters.get(name, name): value for name, value in options.items()})
-    check_parameters(model)
+    check_options(model, {name: name for name in options} | parameters)
     return model
 
 

@@ -167,7 +167,7 @@ def _describe_table(table: "FeatureTable") -> Facts:
         ranges = ranges[ranges > 0]
         if len(ranges) and ranges.max() > UNEVEN * ranges.min():
             ratio = f"columns differ {ranges.max() / ranges.min():,.0f}-fold"
-            facts.append(("spread", f"{ratio}: scaled to a common range, such as -1 to 1, they teach more"))
+            facts.append(("spread", f"{ratio}: scaled to a common range, such as -1 to 1, learning works better"))
     return facts
 
 

@@ -28,7 +28,7 @@ LENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the new coordinate, in units of the 
 def escape(
     problem: Problem, comparisons: Comparisons, solver: Any, result: Result, monitor: Monitor
 ) -> tuple[Result, Monitor]:
-    """Return the lower minimum that the way out led to, and its monitor; those passed in if it led nowhere."""
+    """Return the lower minimum that was found and its monitor, or the arguments if none was found."""
     for _ in range(MAX_ATTEMPTS):
         points = result.solution
         wide = widen(problem, comparisons, points)

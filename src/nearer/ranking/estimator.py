@@ -191,7 +191,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
     theta_: np.ndarray = field(init=False)
 
     rank: int | None = 50
-    solver: str = "loreta"
+    solver: Any = "loreta"
     _: KW_ONLY
     init: Any = "zero"
     negatives: str = "warp"
@@ -337,6 +337,8 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         store(self, solver, model, rate)
 
     def _learn_on(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
+        if len(train) == 0:
+            return
         solver, seed = self._solver, int(random.integers(2**63))
         before, selected = self.history_, getattr(self, "selection_", None)
         with self._monitor(max_iter=1) as monitor:
@@ -346,8 +348,6 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
             else:
                 model = resume(self, solver, seed)
                 rate = self.learning_rate_ if isinstance(self.learning_rate, str) else float(self.learning_rate)
-            if len(train) == 0:
-                return
             stream = RowStream(train, rate, len(train), None, n_taken=self.n_steps_)
             result = solver.solve(stream, model, monitor)
         self._set_result(result)

@@ -1,7 +1,7 @@
 """Parts of the data to learn from and to judge by: whole answers, or objects of every class.
 
 `select_ridge` searches over folds of answers for the ridge of maps and kernels, ``regularization="auto"``. What is
-learned, points or a kernel, is the learner's business.
+learned, points or a kernel, is up to the learner.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,9 +69,9 @@ def select_ridge(
     monitor: Monitor,
     give_up: Callable[[list[Trial]], bool] | None = None,
 ) -> tuple[float, Any, Selection]:
-    """Return the ridge that the answers call for, a solution to start from, and what was tried.
+    """Return the selected ridge, a solution to start from, and what was tried.
 
-    Few answers make a noisy judge, so the smallest ridge whose held-out errors can hardly be told from the fewest
+    Few answers give noisy estimates, so the smallest ridge whose held-out errors can hardly be told from the fewest
     is taken.
 
     Parameters
@@ -112,5 +112,5 @@ def select_ridge(
         "regularization", paths, folds, fit_fold, judge, monitor, start=start, rule=smallest_good, give_up=give_up
     )
     assert selection.chosen is not None  # there are folds
-    # A ridge is a belief about the points, worth some number of answers: its share falls as answers grow.
+    # The ridge acts like a fixed number of extra answers, so its share falls as answers grow.
     return selection.chosen.value * (len(part) / len(comparisons)), selection.chosen.solutions[0], selection

@@ -3,7 +3,7 @@
 Candidates are walked along paths. In every fold a candidate is fitted from where the one before it ended (a warm
 start), and judged by a loss per held-out unit: an answer, a query, a slice of a stream. All candidates share
 folds and units, so that differences are paired. A rule then takes one of them. What a candidate is fitted to, and
-how, is the learner's business.
+how, is up to the learner.
 """
 
 from collections.abc import Callable, Sequence

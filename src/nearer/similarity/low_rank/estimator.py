@@ -221,7 +221,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
     def _sampler(
         self, table: Any, labels: np.ndarray | None, comparisons: Comparisons | None, random: np.random.Generator
     ) -> tuple[Any, int, Judge | None]:
-        """Return what triplets come from, the steps that it is good for, and with early stopping a judge."""
+        """Return what triplets come from, the default number of steps, and with early stopping a judge."""
         judge, fraction = None, self.validation_fraction
         if labels is not None:
             objects = np.arange(len(labels))
