@@ -57,7 +57,7 @@ def test_factors_step_as_in_the_paper(solver, warp, kind):
 @pytest.mark.parametrize("warp", [False, True])
 @pytest.mark.parametrize("solver", ["perceptron", "group-perceptron"])
 def test_matrices_step_as_in_the_papers(solver, warp, kind):
-    X, Y = problem(sparse=kind == "sparse")
+    X, Y = problem(sparse=kind == "sparse", seed=1)  # without labels that tie but for rounding
     W, losses = stepped(solver, X, Y, 0.1, warp, kind=kind)
     expected, met = getattr(literal, solver.replace("-", "_"))(X, Y, 0.1, LOSSES[warp], SEED)
     assert np.count_nonzero(met) > 100

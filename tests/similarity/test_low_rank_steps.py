@@ -65,10 +65,10 @@ def close(found, wanted, tolerance=1e-9):
     assert np.abs(np.asarray(found) - wanted).max() <= tolerance * np.abs(wanted).max()
 
 
-def same_factors(learner, wanted):
+def same_factors(learner, wanted, tolerance=1e-9):
     """See that W is the one wanted, whatever its factors; those of gradient descent are the same themselves."""
     found = learner.factors
-    close(found[0] @ found[-1].T, wanted[0] @ wanted[-1].T)
+    close(found[0] @ found[-1].T, wanted[0] @ wanted[-1].T, tolerance)
     if learner._model is None:
         for factor, same in zip(found, wanted, strict=True):
             close(factor, same)
@@ -89,7 +89,8 @@ def test_400_triplets(case, kind, width):
     learner, losses, wanted, met = both(case, X, kind(X), rows, weights)
     assert learner.n_taken == len(rows)
     close(losses, met)
-    same_factors(learner, wanted)
+    # Algorithm 6 multiplies the rounding of its small matrices into the factors, round after round.
+    same_factors(learner, wanted, 5e-9 if case == "loreta-identify" else 1e-9)
     start = start_of(len(wanted))
     assert min(np.abs(factor - old).max() for factor, old in zip(wanted, start, strict=True)) > 0.1  # it learned
     assert np.count_nonzero(met) > 50
