@@ -8,7 +8,7 @@ from nearer import ComparisonKernel
 
 
 class OnTables(Tables, ComparisonKernel):
-    def __init__(self, loss="ste", regularization=0.1, max_iter=300, tol=1e-12, random_state=None):
+    def __init__(self, loss="ste", regularization=0.1, max_iter=50, tol=1e-7, random_state=None):
         super().__init__(
             loss, regularization=regularization, max_iter=max_iter, tol=tol, random_state=random_state
         )
