@@ -248,17 +248,17 @@ class Monitor:
         Yields
         ------
         callable
-            ``report(loss=…, **entries)``, to be called after each of the ``total`` parts of the stage. The
+            ``report(error=…, **entries)``, to be called after each of the ``total`` parts of the stage. The
             callback sees the entries, with the name of the stage.
         """
         n_reports = 0
 
-        def report(loss: float, **entries: Any) -> None:
+        def report(error: float, **entries: Any) -> None:
             nonlocal n_reports
             n_reports += 1
-            self._show(1, total, f"loss {loss:.4g}", name)
+            self._show(1, total, f"error {error:.4g}", name)
             seconds = time.perf_counter() - self._start
-            record = {"stage": name, "iteration": n_reports, "loss": loss, **entries, "seconds": seconds}
+            record = {"stage": name, "iteration": n_reports, "error": error, **entries, "seconds": seconds}
             if self.callback is not None and self.callback(record):
                 self.stop("callback")
 

@@ -35,6 +35,11 @@ def is_count(value: Any) -> bool:
     return isinstance(value, INTEGERS) and not isinstance(value, bool) and int(value) > 0
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a value asks for a choice by held-out data."""
+    return isinstance(value, str) and value == "auto"
+
+
 def one_of(*choices: str) -> Constraint:
     """Allow some strings."""
     wanted = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
@@ -56,7 +61,7 @@ def either(*constraints: Constraint) -> Constraint:
 
 
 NONE = Constraint(lambda value: value is None, "None")
-AUTO = Constraint(lambda value: isinstance(value, str) and value == "auto", "'auto'")
+AUTO = Constraint(is_auto, "'auto'")
 BOOL = Constraint(lambda value: isinstance(value, bool | np.bool_), "True or False")
 COUNT = Constraint(is_count, "a positive integer")
 POSITIVE = Constraint(lambda value: is_number(value) and value > 0, "a number > 0")

@@ -16,23 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.certificate import certify
 from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
-from nearer.comparisons.rows import squared_distances
 from nearer.embedding.escape import escape
-from nearer.embedding.init import centre, random_points, unfold
+from nearer.embedding.init import center, random_points, rescale, unfold
 from nearer.embedding.problem import Problem
-from nearer.embedding.solvers import SOLVERS, SVRG
+from nearer.embedding.settings import DEFAULTS, SETTINGS, select_settings
+from nearer.embedding.solvers import SOLVERS
 from nearer.iterative import IterativeEstimator
-from nearer.losses import as_loss, baseline_loss
+from nearer.losses import LOSSES, as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.models import SavedModel
 from nearer.monitor import Judge, Monitor, Result
-from nearer.parameters import BOOL, Constraint, n_threads, parametrized
+from nearer.parameters import AUTO, BOOL, COUNT, Constraint, either, is_auto, n_threads, parametrized
 from nearer.predict import EmbeddingPredictor
-from nearer.selection import DEFAULT_RIDGE, select_ridge
 from nearer.solver import as_solver
 
-PATHS = ((0.01, 0.003, 0.001, 0.0003), (0.01, 0.03, 0.1))  # ridges to try, from the middle
-TRIAL_EPOCHS, TRIAL_TOL = 50, 1.5e-4  # a ridge is judged by its errors, which settle before the objective
 PASSES = 5  # over the answers of one partial_fit
 FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
 
@@ -130,9 +127,9 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     True
     """
 
-    n_components: int = 2
-    loss: Any = "tste"
-    solver: Any = "svrg-sbb"
+    n_components: int | str = 2
+    loss: Any = "auto"
+    solver: Any = "lbfgs"
     _: KW_ONLY
     regularization: float | str = "auto"
     max_iter: int = 300
@@ -156,6 +153,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         "regularization_", "selection_",
     )  # fmt: skip
     _constraints: ClassVar = {
+        "n_components": either(AUTO, COUNT),
         "escape": BOOL,
         "dtype": Constraint(
             lambda value: value in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'"
@@ -165,25 +163,32 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     def _fit(self, comparisons: Comparisons) -> None:
         self._check_sizes(comparisons.n_objects)
         random = child_generator(self.random_state)
-        loss = as_loss(self.loss, self.n_components)
-        train, judge = self._hold_out(comparisons, loss, random)
-        tol = self.tol * baseline_loss(loss)
-        watch = {"saddle": baseline_loss(loss), "judge": judge, "view": lambda points: {"points": points}}
-        with self._monitor(tol, **watch) as monitor:
-            ridge, result = self._best_start(train, loss, random, monitor)
-        self.embedding_ = centre(result.solution, coerce.mentioned_objects(train))
+        train, held_out = self._hold_out(comparisons, random)
+        with self._monitor(view=lambda points: {"points": points}) as monitor:
+            settings, starts = self._select(train, random, monitor)
+            loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
+            if held_out is not None:
+                monitor.judge = judge_of(held_out, loss, random)
+            monitor.saddle = baseline_loss(loss)
+            monitor.tol = self.tol * baseline_loss(loss)
+            with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
+                result = self._best_start(problem, train, starts, settings["n_components"], monitor)
+        self.embedding_ = center(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
         self._set_result(result, stacklevel=4)
 
     def _check_combinations(self) -> None:
-        as_loss(self.loss, self.n_components)
+        if not is_auto(self.loss):
+            as_loss(self.loss, 2)
+        if is_auto(self.n_components) and self.init is not None:
+            raise ValueError("init has a number of columns: n_components must say it, and cannot be 'auto'")
         as_solver(self.solver, SOLVERS)
 
     def _check_sizes(self, n: int) -> None:
         """Check parameters against the number of objects."""
-        if self.n_components >= n:
+        if not is_auto(self.n_components) and int(self.n_components) >= n:
             raise ValueError(
                 f"n_components={self.n_components} dimensions are too many for {n} objects: "
                 f"at most {n - 1} make sense"
@@ -199,63 +204,72 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 raise ValueError("init must be finite; it holds NaN or infinity")
 
     def _hold_out(
-        self, comparisons: Comparisons, loss: Any, random: np.random.Generator
-    ) -> tuple[Comparisons, Judge | None]:
-        """Return the answers to learn from, and with early stopping a judge of points by the others."""
+        self, comparisons: Comparisons, random: np.random.Generator
+    ) -> tuple[Comparisons, Comparisons | None]:
+        """Return the answers to learn from, and with early stopping those to judge by."""
         if not self.early_stopping:
             return comparisons, None
         train, held_out = comparisons.split(self.validation_fraction, random)
         if len(held_out) == 0 or len(train) == 0:
             raise ValueError(f"{len(comparisons)} comparisons are too few to hold some out for early stopping")
-        problem = Problem(held_out, loss, 0.0, 1, random)
+        return train, held_out
 
-        def judge(points: np.ndarray) -> tuple[tuple[float, ...], dict[str, float]]:
-            value, error = problem.value_and_gradient(points)[0], triplet_error(points, held_out)
-            return (error, value), {"held_out_loss": value, "held_out_error": error}
-
-        return train, judge
+    def _select(
+        self, train: Comparisons, random: np.random.Generator, monitor: Monitor
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return the settings, chosen where they are "auto", and points to start from if there was a choice."""
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        auto = [name for name in SETTINGS if is_auto(settings[name])]
+        if not auto:
+            return settings, []
+        selection = select_settings(
+            train,
+            list(LOSSES) if "loss" in auto else [self.loss],
+            None if "regularization" in auto else [float(self.regularization)],
+            None if "n_components" in auto else int(self.n_components),
+            lambda part, n_components: self._start(part, n_components, random, monitor, 1),
+            random,
+            monitor,
+            n_threads(self.n_jobs),
+        )
+        self.selection_ = selection.records()
+        if selection.chosen is None:
+            return settings | {name: DEFAULTS[name] for name in auto}, []
+        return selection.chosen.settings, selection.chosen.solutions
 
     def _best_start(
-        self, train: Comparisons, loss: Any, random: np.random.Generator, monitor: Monitor
-    ) -> tuple[float, Result]:
-        """Solve the problem from ``n_init`` starts; return the ridge and the best result."""
-        solver, results, ridge = as_solver(self.solver, SOLVERS), [], self.regularization
-        for _ in range(self.n_init):
-            ridge, start = self._start(train, loss, ridge, random, monitor)
+        self,
+        problem: Problem,
+        train: Comparisons,
+        starts: list[np.ndarray],
+        n_components: int,
+        monitor: Monitor,
+    ) -> Result:
+        """Solve the problem from the best of the starts, or new ones; return the best result."""
+        solver, results = as_solver(self.solver, SOLVERS), []
+        for number in range(self.n_init):
+            if starts and number == 0:
+                start = min(starts, key=lambda points: problem.value_and_gradient(points)[0])
+            else:
+                start = self._start(train, n_components, problem.random, monitor, problem.n_jobs)
+                if self.init is None:
+                    start = rescale(start, train, problem.loss, 0.5 * problem.ridge * problem.n_objects)
             attempt = monitor.restart()
-            with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
-                result = solver.solve(problem, start, attempt)
-                if self.escape:
-                    result, attempt = escape(problem, train, solver, result, attempt)
+            result = solver.solve(problem, start, attempt)
+            if self.escape:
+                result, attempt = escape(problem, train, solver, result, attempt)
             results.append((attempt.outcome, result))
             if result.cut_short:
                 break
-        return float(ridge), min(results, key=lambda pair: pair[0])[1]
+        return min(results, key=lambda pair: pair[0])[1]
 
     def _start(
-        self, train: Comparisons, loss: Any, ridge: Any, random: np.random.Generator, monitor: Monitor
-    ) -> tuple[float, np.ndarray]:
-        """Return the ridge, chosen where it is "auto", and points to start from."""
-        auto, n_jobs = ridge == "auto", n_threads(self.n_jobs)
-        ridge = DEFAULT_RIDGE if auto else float(ridge)
-        if self.init is None:
-            start = unfold(
-                train, loss, ridge, self.n_components,
-                dtype=self.dtype, n_jobs=n_jobs, random=random, monitor=monitor, judge=monitor.judge,
-            )  # fmt: skip
-        else:
-            start = np.array(self.init, dtype=self.dtype, order="C")
-        if not auto:
-            return ridge, start
-
-        def fit(part: Comparisons, ridge: float, points: np.ndarray, monitor: Monitor) -> np.ndarray:
-            with Problem(part, loss, ridge, n_jobs, random) as problem:
-                short = monitor.child(TRIAL_EPOCHS, TRIAL_TOL * baseline_loss(loss))
-                return SVRG().solve(problem, points, short).solution
-
-        ridge, start, selection = select_ridge(train, PATHS, fit, squared_distances, start, random, monitor)
-        self.selection_ = selection.records()
-        return ridge, start
+        self, part: Comparisons, n_components: int, random: np.random.Generator, monitor: Monitor, n_jobs: int
+    ) -> np.ndarray:
+        """Return points to start from: those of ``init``, or some that unfold."""
+        if self.init is not None:
+            return np.array(self.init, dtype=self.dtype, order="C")
+        return unfold(part, n_components, dtype=self.dtype, n_jobs=n_jobs, random=random, monitor=monitor)
 
     def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, also about new objects, without the earlier ones.
@@ -288,7 +302,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         rows, names, n_objects = coerce.merge_objects(comparisons, self.names_, len(self.embedding_))
         new = n_objects - len(self.embedding_)
         if new:
-            places = random_points(n_objects, self.n_components, str(self.embedding_.dtype), random)
+            places = random_points(n_objects, self.embedding_.shape[1], str(self.embedding_.dtype), random)
             self.embedding_ = np.vstack([self.embedding_, places[-new:]])
             self.energy_ = np.concatenate([self.energy_, np.zeros(new)])
         self.names_ = names
@@ -331,10 +345,21 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     def _loaded(self) -> None:
         """Settle what a model file does not hold, and refuse what does not fit together."""
         if not hasattr(self, "loss_"):
-            self.loss_ = as_loss(self.loss, self.n_components)
-        if self.embedding_.ndim != 2 or self.embedding_.shape[1] != self.n_components:
+            self.loss_ = as_loss(self.loss, self.embedding_.shape[1])
+        if self.embedding_.ndim != 2 or self.n_components not in ("auto", self.embedding_.shape[1]):
             raise ValueError(f"points of shape {self.embedding_.shape} in {self.n_components} dimensions")
         if self.energy_.shape != (len(self.embedding_),):
             raise ValueError(f"{len(self.embedding_)} points but energies of shape {self.energy_.shape}")
         if self.names_ is not None and len(self.names_) != len(self.embedding_):
             raise ValueError(f"{len(self.names_)} names of {len(self.embedding_)} points")
+
+
+def judge_of(held_out: Comparisons, loss: Any, random: np.random.Generator) -> Judge:
+    """Return a judge of points by their errors, and then their loss, on held-out answers."""
+    problem = Problem(held_out, loss, 0.0, 1, random)
+
+    def judge(points: np.ndarray) -> tuple[tuple[float, ...], dict[str, float]]:
+        value, error = problem.value_and_gradient(points)[0], triplet_error(points, held_out)
+        return (error, value), {"held_out_loss": value, "held_out_error": error}
+
+    return judge

@@ -38,7 +38,8 @@ class Problem(AbstractContextManager):
         self.loss = loss
         self.n_jobs = n_jobs
         self.random = random
-        self.ridge = 2.0 * regularization / comparisons.n_objects  # the paper's lambda: F has ridge / 2 * |X|²
+        self.n_objects = comparisons.n_objects
+        self.set_regularization(regularization)
         self.weighted = int(comparisons.weights is not None)
         self.absolute_weights = np.ones(1) if comparisons.weights is None else comparisons.weights
         self.weights = self.absolute_weights  # with a mean of one, so that F is a weighted mean
@@ -50,6 +51,10 @@ class Problem(AbstractContextManager):
         self._stack = ExitStack()
         self._map: Callable = map
         self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def set_regularization(self, regularization: float) -> None:
+        """Set the weight of |X|² / n beside the mean loss."""
+        self.ridge = 2.0 * regularization / self.n_objects  # the paper's lambda: F has ridge / 2 * |X|²
 
     def __enter__(self) -> Self:
         if self.n_jobs > 1:
@@ -83,7 +88,7 @@ class Problem(AbstractContextManager):
     def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient, ridge included."""
         loop = self._add_gradient
-        bounds = np.linspace(0, self.n_rows, self.n_jobs + 1).astype(int)
+        bounds = [self.n_rows * job // self.n_jobs for job in range(self.n_jobs + 1)]
 
         def part(job: int) -> tuple[float, np.ndarray]:
             gradient = np.zeros_like(points)

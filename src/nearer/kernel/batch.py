@@ -172,7 +172,7 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
             return kernel_distances(solution.kernel, rows)
 
         ridge, solution, selection = select_ridge(
-            comparisons, (RIDGES,), fit, distances, Solution(points, points @ points.T),
+            comparisons, RIDGES, fit, distances, Solution(points, points @ points.T),
             child_generator(self.random_state), monitor, give_up=clearly_worse,
         )  # fmt: skip
         self.selection_ = selection.records()

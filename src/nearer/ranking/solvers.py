@@ -238,7 +238,7 @@ def select_rate(
     judged, learned = np.split(order, [min(n_judged, len(order) // 4)])
     unit = solver.unit(train)
     if len(judged) == 0:
-        return DEFAULT_RATE * unit, Selection("learning_rate", [], None)
+        return DEFAULT_RATE * unit, Selection([], None)
     fold = train.take(learned[:TRIAL_ROWS]), train.take(judged)
     passes = n_steps / len(train)  # as long as the fit, since large steps do well in short ones
     trial_steps = min(n_steps, int(np.clip(passes * len(fold[0]), MIN_TRIAL_STEPS, MAX_TRIAL_STEPS)))
@@ -268,8 +268,6 @@ def select_rate(
         return np.array([1.0 - np.mean(scores)])
 
     rates = [rate * unit for rate in RATES]
-    selection = search(
-        "learning_rate", [rates], [fold], fit, judge, monitor, rule=lambda trials: best(trials[::-1])
-    )
+    selection = search("learning_rate", rates, [fold], fit, judge, monitor, rule=lambda trials: best(trials[::-1]))
     assert selection.chosen is not None
     return selection.chosen.value, selection

@@ -61,7 +61,7 @@ def class_folds(
 
 def select_ridge(
     comparisons: Comparisons,
-    paths: Sequence[Sequence[float]],
+    ridges: Sequence[float],
     fit: Callable[[Comparisons, float, Any, Monitor], Any],
     distances: Callable[[Any, np.ndarray], tuple[np.ndarray, np.ndarray]],
     start: Any,
@@ -78,8 +78,8 @@ def select_ridge(
     ----------
     comparisons : Comparisons
         The answers.
-    paths : sequence of sequences of float
-        Ridges in the order of trying.
+    ridges : sequence of float
+        In the order of trying.
     fit : callable
         ``fit(train, ridge, start, monitor)`` returns what is learned from a part of the answers.
     distances : callable
@@ -107,9 +107,9 @@ def select_ridge(
         return fit(fold[0], ridge, start, monitor)
 
     if not folds:
-        return DEFAULT_RIDGE, start, Selection("regularization", [], None)
+        return DEFAULT_RIDGE, start, Selection([], None)
     selection = search(
-        "regularization", paths, folds, fit_fold, judge, monitor, start=start, rule=smallest_good, give_up=give_up
+        "regularization", ridges, folds, fit_fold, judge, monitor, start=start, rule=smallest_good, give_up=give_up
     )
     assert selection.chosen is not None  # there are folds
     # The ridge acts like a fixed number of extra answers, so its share falls as answers grow.

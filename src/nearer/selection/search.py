@@ -1,9 +1,9 @@
-"""The search over settings that every learner's "auto" uses.
+"""The search over values of one parameter, and what every search is made of: trials, and rules that take one.
 
-Candidates are walked along paths. In every fold a candidate is fitted from where the one before it ended (a warm
-start), and judged by a loss per held-out unit: an answer, a query, a slice of a stream. All candidates share
-folds and units, so that differences are paired. A rule then takes one of them. What a candidate is fitted to, and
-how, is up to the learner.
+In every fold a candidate is fitted from where the one before it ended (a warm start), and judged by a loss per
+held-out unit: an answer, a query, a slice of a stream. All candidates share folds and units, so that differences
+are paired. What a candidate is fitted to, and how, is up to the learner. For several parameters at once, see
+:mod:`nearer.selection.race`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer.monitor import Monitor
 
-Fit = Callable[[Any, float, Any, Monitor], Any]
+Fit = Callable[[Any, Any, Any, Monitor], Any]
 Judge = Callable[[Any, Any], np.ndarray]
 
 
@@ -24,28 +24,37 @@ class Trial:
 
     Attributes
     ----------
-    value : float
-        The setting.
+    settings : dict
+        The parameters that were tried, by name.
     losses : array
-        Its loss on every held-out unit of all folds.
+        Its loss on every held-out unit of all folds: what candidates are compared by.
     solutions : list
         What it led to in each fold.
+    errors : array, optional
+        Its error on every held-out unit, where that is not the loss.
     """
 
-    value: float
+    settings: dict[str, Any]
     losses: np.ndarray = field(repr=False)
     solutions: list[Any] = field(repr=False)
+    errors: np.ndarray | None = field(default=None, repr=False)
 
     @property
-    def loss(self) -> float:
-        """The mean loss."""
-        return float(np.mean(self.losses))
+    def value(self) -> Any:
+        """The last of the settings, in most searches the only one."""
+        return list(self.settings.values())[-1]
+
+    @property
+    def error(self) -> float:
+        """The mean error."""
+        return float(np.mean(self.losses if self.errors is None else self.errors))
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the mean loss, over the units."""
+        """The standard error of the mean error, over the units."""
+        errors = self.losses if self.errors is None else self.errors
         with np.errstate(invalid="ignore"):
-            return float(np.std(self.losses) / np.sqrt(len(self.losses)))
+            return float(np.std(errors) / np.sqrt(len(errors)))
 
 
 @dataclass(frozen=True)
@@ -54,15 +63,12 @@ class Selection:
 
     Attributes
     ----------
-    parameter : str
-        Name of the setting.
     trials : list of Trial
         In the order of trying; empty where nothing could be judged.
     chosen : Trial or None
         The one that the rule took.
     """
 
-    parameter: str
     trials: list[Trial]
     chosen: Trial | None
 
@@ -70,9 +76,10 @@ class Selection:
         """Return one record per candidate, as estimators keep them in ``selection_``."""
         return [
             {
-                self.parameter: trial.value,
-                "loss": trial.loss,
+                **trial.settings,
+                "error": trial.error,
                 "standard_error": trial.standard_error,
+                "n_folds": len(trial.solutions),
                 "chosen": trial is self.chosen,
             }
             for trial in self.trials
@@ -81,7 +88,7 @@ class Selection:
 
 def search(
     parameter: str,
-    paths: Sequence[Sequence[float]],
+    candidates: Sequence[float],
     folds: Sequence[Any],
     fit: Fit,
     judge: Judge,
@@ -91,14 +98,14 @@ def search(
     rule: Callable[[list[Trial]], Trial],
     give_up: Callable[[list[Trial]], bool] | None = None,
 ) -> Selection:
-    """Try the candidates of some paths in every fold, and take one by a rule.
+    """Try candidates in every fold, each from where the one before it ended, and take one by a rule.
 
     Parameters
     ----------
     parameter : str
         Name of the setting.
-    paths : sequence of sequences of float
-        Candidates in the order of trying. All paths begin with the same one.
+    candidates : sequence of float
+        In the order of trying.
     folds : sequence
         The parts of the data, as ``fit`` and ``judge`` take them.
     fit : callable
@@ -113,7 +120,7 @@ def search(
     rule : callable
         Takes one of the trials, such as :func:`best`.
     give_up : callable, optional
-        Looks at the trials so far and says whether to leave the path.
+        Looks at the trials so far and says whether to try no more.
 
     Returns
     -------
@@ -122,32 +129,23 @@ def search(
         there is no other.
     """
     trials: list[Trial] = []
-    total = len(folds) * (1 + sum(len(path) - 1 for path in paths))
-
-    with monitor.stage(f"choosing {parameter}", total) as report:
-
-        def attempt(value: float, starts: list[Any]) -> Trial | None:
-            solutions, losses = [], []
+    starts = [start] * len(folds)
+    with monitor.stage(f"choosing {parameter}", len(folds) * len(candidates)) as report:
+        for value in candidates:
+            solutions: list[Any] = []
+            losses: list[np.ndarray] = []
             for fold, begin in zip(folds, starts, strict=True):
+                if monitor.stopped and (trials or solutions):
+                    break
                 solutions.append(fit(fold, value, begin, monitor))
                 losses.append(np.atleast_1d(judge(fold, solutions[-1])))
-                report(loss=float(np.mean(losses[-1])), **{parameter: value})
-                if monitor.stopped and len(solutions) < len(folds):
-                    return None if trials else Trial(value, np.concatenate(losses), solutions)
-            return Trial(value, np.concatenate(losses), solutions)
-
-        for number, path in enumerate(paths):
-            last = trials[0] if number else None
-            for value in path[min(number, 1) :]:
-                if monitor.stopped and trials:
-                    break
-                last = attempt(value, [start] * len(folds) if last is None else last.solutions)
-                if last is None:
-                    break
-                trials.append(last)
-                if give_up is not None and give_up(trials):
-                    break
-    return Selection(parameter, trials, rule(trials) if trials else None)
+                report(error=float(np.mean(losses[-1])), **{parameter: value})
+            if len(solutions) == len(folds) or not trials:
+                trials.append(Trial({parameter: value}, np.concatenate(losses), solutions))
+            starts = solutions
+            if monitor.stopped or (give_up is not None and give_up(trials)):
+                break
+    return Selection(trials, rule(trials) if trials else None)
 
 
 def best(trials: list[Trial]) -> Trial:
@@ -167,7 +165,7 @@ def previous_to_best(trials: list[Trial]) -> Trial:
 
 
 def as_good(trial: Trial, least: Trial, errors: float) -> bool:
-    """Whether a trial's loss exceeds that of the best by at most so many paired standard errors."""
+    """Whether a trial's loss exceeds that of the best by at most ``errors`` paired standard errors."""
     more = trial.losses - least.losses
     return bool(more.sum() <= errors * np.sqrt(np.square(more).sum()))
 

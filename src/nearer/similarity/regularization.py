@@ -53,7 +53,7 @@ def select_regularization(
     part = subsample(numbered, _max_judged(table), random)
     whole = Triplets(table, part.rows, part.weights)
     unit = float(whole.shares @ whole.squares)
-    nothing = Selection("regularization", [], None)
+    nothing = Selection([], None)
     if unit == 0:
         return 1.0, None, nothing  # every triplet compares an object with two of equal features
     folds = _folds_of_answers(table, part, random) if labels is None else _folds(table, labels, part, random)
@@ -69,8 +69,10 @@ def select_regularization(
     def judge(fold: Fold, trained: Trained) -> np.ndarray:
         return np.array([trained.loss])
 
-    paths = [[candidate * unit for candidate in CANDIDATES]]
-    selection = search("regularization", paths, folds, fit, judge, monitor, rule=best, give_up=no_better_twice)
+    candidates = [candidate * unit for candidate in CANDIDATES]
+    selection = search(
+        "regularization", candidates, folds, fit, judge, monitor, rule=best, give_up=no_better_twice
+    )
     assert selection.chosen is not None  # there are folds
     alpha = np.zeros(len(problem.triplets))
     alpha[folds[0].which] = selection.chosen.solutions[0].alpha

@@ -158,7 +158,7 @@ def select_rate(
 
     unit = 1.0 / size
     rates = [rate * unit for rate in RATES]
-    selection = search("learning_rate", [rates], [None], fit, judge, monitor, rule=previous_to_best)
+    selection = search("learning_rate", rates, [None], fit, judge, monitor, rule=previous_to_best)
     assert selection.chosen is not None
     return float(selection.chosen.value), selection
 

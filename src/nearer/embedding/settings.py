@@ -1,0 +1,152 @@
+"""What "auto" means for a map: loss, ridge and number of dimensions, chosen by held-out answers.
+
+Every fold has a start of its own, which has not seen the answers that it is judged by. A candidate is judged by its
+errors and by the log loss of a logistic model of the distances, which is less noisy where answers are few.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from nearer.comparisons import Comparisons
+from nearer.comparisons.rows import squared_distances
+from nearer.embedding.init import rescale
+from nearer.embedding.problem import Problem
+from nearer.embedding.solvers import LBFGS
+from nearer.losses import as_loss, baseline_loss
+from nearer.monitor import Monitor
+from nearer.selection import Selection, Trial, answer_folds, as_good, best, race, subsample
+
+RIDGES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
+TRIAL_ITER, TRIAL_TOL = 25, 1e-4  # candidates are judged by their errors, which settle before the objective
+MAX_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 50_000, 30, 6  # enough answers to judge by
+MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
+SETTINGS = ("n_components", "loss", "regularization")
+DEFAULTS = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing can be judged
+
+
+class Fold:
+    """Answers to learn from, answers to judge by, and points to start from that know only the former."""
+
+    def __init__(self, train: Comparisons, held_out: Comparisons, points: np.ndarray) -> None:
+        self.train, self.held_out, self.points = train, held_out, points
+        self.weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+        self.problems: dict[str, Problem] = {}
+
+    def fit(
+        self, loss: Any, ridge: float, start: np.ndarray | None, random: np.random.Generator, monitor: Monitor
+    ) -> np.ndarray:
+        """Return the points that a loss and a ridge lead to, from a start or the fold's own."""
+        key = repr(loss)
+        if key not in self.problems:  # compiled loops are found once per loss
+            self.problems[key] = Problem(self.train, loss, 0.0, 1, random)
+        problem = self.problems[key]
+        problem.set_regularization(ridge)
+        points = rescale(self.points, self.train, loss, ridge) if start is None else start
+        return LBFGS().solve(problem, points, monitor.child(TRIAL_ITER, TRIAL_TOL * baseline_loss(loss))).solution
+
+    def judge(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each held-out row the sum of error and log loss, and the error."""
+        near, far = squared_distances(points, self.held_out.rows)
+        errors = ~(near < far) * self.weights
+        return errors + calibrated_log_loss(np.sqrt(far) - np.sqrt(near), self.weights) * self.weights, errors
+
+
+def select_settings(
+    comparisons: Comparisons,
+    losses: Sequence[Any],
+    ridges: Sequence[float] | None,
+    n_components: int | None,
+    start: Callable[[Comparisons, int], np.ndarray],
+    random: np.random.Generator,
+    monitor: Monitor,
+    n_jobs: int,
+) -> Selection:
+    """Return what was tried, and the best of it.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The answers.
+    losses : sequence
+        Losses to try.
+    ridges : sequence of float or None
+        Ridges to try; None: `RIDGES`.
+    n_components : int or None
+        Number of dimensions; None: the smallest that is not worse than the best by more than one standard error.
+    start : callable
+        ``start(part, n_components)`` returns points to start from, learned from this part only.
+    random : numpy.random.Generator
+        Draws the folds.
+    monitor : Monitor
+        Of the whole fit.
+    n_jobs : int
+        Threads.
+    """
+    n = comparisons.n_objects
+    enough = max(MAX_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
+    part = subsample(comparisons, enough, random)
+    if part.weights is not None:
+        part = Comparisons(part, weights=part.weights / part.weights.mean())
+    folds = answer_folds(part, random)
+    if not folds:
+        return Selection([], None)
+    # The ridge acts like a fixed number of extra answers: on a part its share is larger.
+    share = len(part) / len(comparisons)
+    ridges = [ridge * share for ridge in RIDGES] if ridges is None else ridges
+
+    def run(n_components: int) -> Selection:
+        def fit(fold: Fold, settings: dict[str, Any], points: np.ndarray | None, monitor: Monitor) -> np.ndarray:
+            return fold.fit(
+                as_loss(settings["loss"], n_components),
+                settings["regularization"] / share,
+                points,
+                random,
+                monitor,
+            )
+
+        ladders = [
+            [{"n_components": n_components, "loss": loss, "regularization": ridge} for ridge in ridges]
+            for loss in losses
+        ]
+        parts = (Fold(train, held_out, start(train, n_components)) for train, held_out in folds)
+        what = f"loss and ridge in {n_components} dimensions"
+        return race(ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), n_jobs=n_jobs)
+
+    return run(n_components) if n_components is not None else _fewest_dimensions(run, n - 1, monitor)
+
+
+def _fewest_dimensions(run: Callable[[int], Selection], most: int, monitor: Monitor) -> Selection:
+    """Add dimensions until two more in a row do not help; return the fewest that are as good as the best."""
+    trials: list[Trial] = []
+    chosen: list[Trial] = []
+    for n_components in range(1, most + 1):
+        selection = run(n_components)
+        if monitor.stopped and chosen:
+            break
+        assert selection.chosen is not None
+        trials += selection.trials
+        chosen.append(selection.chosen)
+        if best(chosen) in chosen[:-2] or monitor.stopped:
+            break
+    return Selection(trials, next(trial for trial in chosen if as_good(trial, best(chosen), errors=1.0)))
+
+
+def calibrated_log_loss(margins: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return log(1 + exp(-a margin)) per row, with the a > 0 of the lowest mean.
+
+    That says how far the order of two distances can be relied on, whatever their scale.
+    """
+    unit = float(np.sqrt(np.mean(np.square(margins)))) or 1.0
+    x, slope = margins / unit, 1.0
+    for _ in range(10):  # Newton's method on a convex function of a
+        wrong = expit(-slope * x)
+        gradient, curvature = -np.dot(weights, wrong * x), np.dot(weights, wrong * (1.0 - wrong) * x * x)
+        if curvature <= 0.0:
+            break
+        before, slope = slope, float(np.clip(slope - gradient / curvature, 0.1 * slope, MAX_SLOPE))
+        if abs(slope - before) < 1e-2 * before:
+            break
+    return np.logaddexp(0.0, -slope * x)
