@@ -242,7 +242,7 @@ class Monitor:
         return replace(self.restart(), history=list(self.history))
 
     @contextmanager
-    def stage(self, name: str, total: int) -> Iterator[Callable[..., None]]:
+    def stage(self, name: str, total: int | None = None) -> Iterator[Callable[..., None]]:
         """Show a stage before the fit proper, such as a search for settings, with a bar of its own.
 
         Yields
@@ -269,7 +269,7 @@ class Monitor:
                 self._bar.close()
                 self._bar = None
 
-    def _show(self, n: int, total: int, text: str, name: str = "fit") -> None:
+    def _show(self, n: int, total: int | None, text: str, name: str = "fit") -> None:
         if not self.verbose:
             return
         if self._bar is None:
