@@ -6,7 +6,7 @@ adds its own, or narrows a shared one, in ``_constraints``.
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -35,15 +35,19 @@ def is_count(value: Any) -> bool:
     return isinstance(value, INTEGERS) and not isinstance(value, bool) and int(value) > 0
 
 
+def join_or(words: Iterable[str]) -> str:
+    """Format alternatives, such as "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def one_of(*choices: str) -> Constraint:
     """Allow some strings."""
-    wanted = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
-    return Constraint(lambda value: isinstance(value, str) and value in choices, wanted)
+    return Constraint(lambda value: isinstance(value, str) and value in choices, join_or(map(repr, choices)))
 
 
 def either(*constraints: Constraint) -> Constraint:
     """Allow what any of several constraints allows."""
-    wanted = " or ".join(constraint.wanted for constraint in constraints)
     tests = [constraint.test for constraint in constraints]
 
     def test(value: Any) -> bool:
@@ -52,7 +56,8 @@ def either(*constraints: Constraint) -> Constraint:
                 return True
         return False
 
-    return Constraint(test, wanted)
+    wanted = " or ".join(constraint.wanted for constraint in constraints)
+    return Constraint(test, join_or(wanted.split(" or ")))
 
 
 NONE = Constraint(lambda value: value is None, "None")

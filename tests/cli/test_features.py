@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, save_npz
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
 from nearer.cli.models import options_of
-from nearer.cli.tasks import Labelled
+from nearer.cli.training_data import Labelled
 from nearer.formats import read_features
 from nearer.metrics import retrieval_map_scorer
 from nearer.registry import commands

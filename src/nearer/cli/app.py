@@ -131,12 +131,6 @@ def some(things: Iterable[object], most: int = 5) -> str:
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
 
 
-def join_or(words: Iterable[str]) -> str:
-    """Format alternatives, such as "a, b or c"."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last
-
-
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Make the error of a failed write name the user's file, not the temporary one beside it."""

@@ -8,8 +8,8 @@ import typer
 
 from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
-from nearer.cli.options import column, flag, given_options, number_or, option
-from nearer.cli.tasks import TooFewError, read_data
+from nearer.cli.options import column, flag, given_options, number_or, option, output
+from nearer.cli.training_data import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
@@ -37,12 +37,10 @@ def fit(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The model file to write. By default it has the name of the first FILE, is in this folder, and "
-            "must not exist yet.",
-            show_default="FILE.nearer",
+        output(
+            "The model file to write. By default it has the name of the first FILE, is in this folder, and must not "
+            "exist yet.",
+            "FILE.nearer",
         ),
     ] = None,
     model: Annotated[
@@ -115,9 +113,7 @@ def fit(
     triplets: Annotated[
         int | None, option("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
     ] = None,
-    psd: Annotated[
-        bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
-    ] = False,
+    psd: Annotated[bool, flag("--psd", "Keep the similarity positive semidefinite, as low-rank does.")] = False,
     early_stopping: Annotated[
         bool, flag("--early-stopping", "Map and low-rank: stop when what is held out for this gets no better.")
     ] = False,
@@ -133,7 +129,7 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
     jobs: Annotated[int | None, option("Map: number of threads; -1 for all cores.", "1")] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no notes; results and errors only.")
+        bool, flag("--quiet", "No progress bar and no notes; results and errors only.", "-q")
     ] = False,
 ) -> None:
     """Learn a map, a kernel or a similarity of features, and save it as a model file.
@@ -169,7 +165,10 @@ def fit(
     """
     arguments = locals()
     begun = time.perf_counter()
-    out = _default_output(files[0]) if out is None else out
+    if out is None:
+        out = Path(f"{files[0].stem}.nearer")
+        if out.exists():
+            raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
     check_writable(out, files if comparisons is None else [*files, comparisons])
     options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
     for name in {"regularization", "learning-rate"} & set(options):
@@ -184,13 +183,6 @@ def fit(
     print_facts([("saved", f"{out}, {how} {data.size}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
 
 
-def _default_output(file: Path) -> Path:
-    out = Path(f"{file.stem}.nearer")
-    if out.exists():
-        raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
-    return out
-
-
 def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
     """Fit a part of the data and evaluate it on the rest, if there is enough; then fit all of it."""
 
@@ -199,7 +191,9 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         if interrupted:
             partial = out.with_name(f"{out.stem}.partial{out.suffix}")
             save(fitted, partial)
-            print_note(f"interrupted{_after(fitted)}; the model so far is in {partial}")
+            n_iter = getattr(last_step(fitted)[1], "n_iter_", None)
+            after = "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
+            print_note(f"interrupted{after}; the model so far is in {partial}")
             raise typer.Exit(INTERRUPTED)
         return fitted
 
@@ -218,11 +212,6 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
     learned = fit_on(data)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
-
-
-def _after(model: Any) -> str:
-    n_iter = getattr(last_step(model)[1], "n_iter_", None)
-    return "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
 
 
 def note_if_compiling() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.models import find_object, load_with_table, n_objects
+from nearer.cli.models import find_object, known_objects, load_with_table
 from nearer.cli.options import FEATURES, MODEL, NAMES
 
 
@@ -32,25 +32,18 @@ def neighbors(
     column of --features that it was fitted on.
     """
     learned, table = load_with_table(model, features, names)
-    if table is None:
-        n, known, owner = n_objects(learned), learned.names_, "the model"
-    else:
-        n, known, owner = len(table), table.names, str(table.path)
+    n, known, owner = known_objects(learned, table)
     place = find_object(name, known, n, owner)
     heading = "nearest to {}"
-    if n == 1:
-        numbers, values = [], []
-    elif table is None:
-        distances, found = learned.neighbors([place], min(k, n - 1))
-        numbers, values = found[0].tolist(), distances[0].tolist()
+    if table is None:
+        values, numbers = learned.neighbors([place], min(k, n - 1)) if n > 1 else ([[]], [[]])
     else:
         heading = "nearest to {}, by distance" if hasattr(learned, "distance") else "most like {}, by similarity"
         # One more, since the object itself is usually among them; by a similarity it need not be.
-        distances, found = learned.neighbors(table[[place]], table, min(k + 1, n))
-        others = [pair for pair in zip(found[0].tolist(), distances[0].tolist(), strict=True) if pair[0] != place]
-        numbers, values = map(list, zip(*others[: min(k, n - 1)], strict=True))
-    listed = [str(number) if known is None else known[number] for number in numbers]
-    print(heading.format(str(place) if known is None else known[place]))
-    width = max(map(len, listed), default=0)
-    for rank, (other, value) in enumerate(zip(listed, values, strict=True), start=1):
-        print(f"{rank:>4}  {other:<{width}}  {value:.4g}")
+        values, numbers = learned.neighbors(table[[place]], table, min(k + 1, n))
+    pairs = [(number, value) for number, value in zip(numbers[0], values[0], strict=True) if number != place][:k]
+    names_of = [str(number) for number in range(n)] if known is None else known
+    print(heading.format(names_of[place]))
+    width = max((len(names_of[number]) for number, _ in pairs), default=0)
+    for rank, (number, value) in enumerate(pairs, start=1):
+        print(f"{rank:>4}  {names_of[number]:<{width}}  {value:.4g}")

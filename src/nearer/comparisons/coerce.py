@@ -23,7 +23,7 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
         )
     rows, weights = comparisons.rows, comparisons.weights
     if y is not None:
-        rows = apply_responses(rows, y)
+        rows, _ = apply_responses(rows, y)
     if sample_weight is not None:
         factors = np.asarray(sample_weight, dtype=np.float64)
         if factors.shape != (len(comparisons),):
@@ -35,16 +35,9 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
 
 def drop_zero_weights(comparisons: Comparisons) -> Comparisons:
     """Return the rows whose weight is above 0."""
-    if comparisons.weights is None or (comparisons.weights > 0).all():
+    if comparisons.weights is None or comparisons.weights.all():
         return comparisons
-    positive = comparisons.weights > 0
-    return Comparisons(
-        comparisons.rows[positive],
-        n_objects=comparisons.n_objects,
-        names=comparisons.names,
-        weights=comparisons.weights[positive],
-        answers=comparisons.answers[positive],
-    )
+    return comparisons.take_rows(np.flatnonzero(comparisons.weights))
 
 
 def mentioned_objects(comparisons: Comparisons) -> np.ndarray:

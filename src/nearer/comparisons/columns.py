@@ -100,12 +100,10 @@ def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 def clean_columns(fields: Mapping[str, Any], n_rows: int, drop: bool) -> dict[str, NDArray[Any]]:
     """Return those of weights, subjects and answer ids that are not None, with one value per row."""
-    columns: dict[str, NDArray[Any]] = {}
+    names = [name for name in ("subjects", "answers") if fields[name] is not None]
+    columns = {name: clean_column(fields[name], name, n_rows) for name in names}
     if fields["weights"] is not None:
         columns["weights"] = clean_numbers(fields["weights"], "weight", n_rows, drop)
-    for name in ("subjects", "answers"):
-        if fields[name] is not None:
-            columns[name] = clean_column(fields[name], name, n_rows)
     return columns
 
 

@@ -150,7 +150,14 @@ def number_objects(
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
     texts = [[_text(cell) for cell in column] for column in columns]
-    number, names = number_texts(set().union(*texts), names)
+    stripped = {cell: cell.strip() for cell in set().union(*texts)}
+    number: Mapping[str, float]  # of each distinct cell; -1 or NaN: no object
+    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
+        number = {cell: float(text or "nan") for cell, text in stripped.items()}
+    else:
+        names = tuple(sorted(set(stripped.values()) - {""}) if names is None else names)
+        index = {name: i for i, name in enumerate(names)}
+        number = {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}
     if not drop and any(value < 0 or value != value for value in number.values()):
         for row, cells in enumerate(zip(*texts, strict=True)):
             for cell in cells:
@@ -159,17 +166,6 @@ def number_objects(
                 if names is not None and number[cell] < 0:
                     raise BadRowError(row, f"names {cell!r}, which is none of the {len(names)} objects")
     return [np.array([number[cell] for cell in text]) for text in texts], names
-
-
-def number_texts(cells: set[str], names: Sequence[str] | None) -> tuple[Mapping[str, float], Names]:
-    """Return the number of each distinct cell (-1 or NaN: no object), and the names if cells are names."""
-    stripped = {cell: cell.strip() for cell in cells}
-    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
-        return {cell: float(text) if text else np.nan for cell, text in stripped.items()}, None
-    if names is None:
-        names = sorted(set(stripped.values()) - {""})
-    index = {name: i for i, name in enumerate(names)}
-    return {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}, tuple(names)
 
 
 def _text(cell: Any) -> str:

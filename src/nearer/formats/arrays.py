@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.columns import clean_numbers
-from nearer.comparisons.rows import BadRowError, flip_rows
+from nearer.comparisons.rows import BadRowError
 from nearer.formats.tables import OBJECTS, Table, optional_columns
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
@@ -48,7 +49,7 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         responses = _pop(arrays, RESPONSES)
         fields: dict[str, Any] = {what: _pop(arrays, keys) for what, keys in COLUMNS.items()}
         if responses is not None:
-            rows, counts = apply_counts(rows, responses, drop)
+            rows, counts = apply_responses(rows, responses, counts=True, drop=drop)
             if fields["weights"] is None:
                 fields["weights"] = counts
             elif counts is not None:
@@ -71,31 +72,6 @@ def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
     """Remove the array of the first of the keys that is there, and return it; None if none is there."""
     key = next((key for key in keys if key in arrays), None)
     return None if key is None else arrays.pop(key)
-
-
-def apply_counts(
-    queries: NDArray[Any], responses: NDArray[Any], drop: bool = False
-) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Return rows and weights from queries and booleans, ±1 or signed counts.
-
-    A response that says neither yes nor no is a BadRowError; with `drop` it leaves an impossible row.
-    """
-    if queries.ndim != 2 or queries.shape[1] not in (3, 4) or responses.shape != (len(queries),):
-        raise ValueError(f"queries of shape {queries.shape} and responses of shape {responses.shape} do not match")
-    if responses.dtype.kind == "b":
-        responses = np.where(responses, 1, -1)
-    if responses.dtype.kind not in "if":
-        raise ValueError(f"responses must be True or False, ±1 or signed counts; got {responses.dtype}")
-    bad = ~np.isfinite(responses) | (responses == 0)
-    if bad.any() and not drop:
-        first = int(np.argmax(bad))
-        raise BadRowError(first, f"has response {responses[first]}, which says neither yes nor no")
-    rows = np.where(responses[:, None] > 0, queries, flip_rows(queries))
-    counts = np.abs(responses).astype(np.float64)
-    if bad.any():
-        rows, counts = rows.astype(np.float64), np.where(bad, 1.0, counts)
-        rows[bad] = -1
-    return rows, None if (counts == 1).all() else counts
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:

@@ -47,18 +47,6 @@ def find_objects(answers: Comparisons, names: Sequence[str] | None, n: int) -> N
     return np.array([place.get(name, -1) for name in answers.names], dtype=np.intp)
 
 
-def number_by_row(answers: Comparisons, rows: NDArray[np.intp], n_rows: int) -> Comparisons:
-    """Return answers about row numbers of a table, from the row of each object as `match_rows` returns it."""
-    return Comparisons(rows[answers.rows], n_objects=n_rows, weights=answers.weights, answers=answers.answers)
-
-
-def unmatched_objects(answers: Comparisons, rows: NDArray[np.intp]) -> Sequence[object]:
-    """Return the names, or numbers, of objects that occur in answers and have no row."""
-    asked = np.unique(answers.rows)
-    unknown = asked[rows[asked] < 0].tolist()
-    return unknown if answers.names is None else [answers.names[number] for number in unknown]
-
-
 def read_table_for(model: Any, path: Path, names: str | None = None) -> FeatureTable:
     """Read the columns that a fitted model, or the first step of a pipeline, takes, in any order in the file."""
     first = model.steps[0][1] if hasattr(model, "steps") else model

@@ -175,7 +175,7 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
     """Read what a model is to learn from: files of answers, or a table with labels or with answers about it."""
     from nearer import Comparisons, read
     from nearer.formats import read_features, read_texts
-    from nearer.formats.matching import check_sparse, match_rows, number_by_row, unmatched_objects
+    from nearer.formats.matching import check_sparse, match_rows
 
     if not {"labels", "comparisons"} & set(options):
         parts = [read(path) for path in files]
@@ -192,7 +192,10 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
         return Labelled(table)
     source = options["comparisons"]
     answers, rows = match_rows(read(source), table, source)
-    unknown = unmatched_objects(answers, rows)
-    if unknown:
+    matched = rows[answers.rows]
+    if matched.min(initial=0) < 0:
+        missing = sorted(set(answers.rows[matched < 0].tolist()))
+        unknown = missing if answers.names is None else [answers.names[number] for number in missing]
         raise ValueError(f"{source} is about objects that {table.path} does not have: {some(unknown)}")
-    return Answers(number_by_row(answers, rows, len(table)), table)
+    by_row = Comparisons(matched, n_objects=len(table), weights=answers.weights, answers=answers.answers)
+    return Answers(by_row, table)
