@@ -91,18 +91,12 @@ SHARED: Mapping[str, Constraint] = {
 
 @dataclass_transform(eq_default=False)
 def parametrized(kind: Any) -> Any:
-    """Make the annotated fields of a class the parameters of its constructor, which only stores them.
-
-    That is a dataclass with the repr of scikit-learn, compared by identity as all estimators are.
-    """
-    return dataclass(kind, repr=False, eq=False)
+    """Make the annotated fields of a class the parameters of its constructor, which only stores them."""
+    return dataclass(kind, repr=False, eq=False)  # scikit-learn's repr; compared by identity as all estimators are
 
 
 def check_parameters(model: Any) -> None:
-    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is.
-
-    A class may have a method ``_check_combinations`` for parameters that depend on each other.
-    """
+    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is."""
     own: Mapping[str, Constraint] = getattr(model, "_constraints", {})
     kind: Any = type(model)
     names = _parameter_names(kind)
@@ -114,7 +108,7 @@ def check_parameters(model: Any) -> None:
             raise ValueError(f"{owner}{name} must be {constraint.wanted}; got {value!r}")
     if "n_jobs" in names:
         n_threads(model.n_jobs)
-    if hasattr(model, "_check_combinations"):
+    if hasattr(model, "_check_combinations"):  # of parameters that depend on each other
         model._check_combinations()
 
 

@@ -131,17 +131,14 @@ def last_step(model: Any) -> tuple[Any, Any]:
 
 
 def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
-    """Set the parameters of a model that are "auto" to what a trial fit chose; return which.
-
-    The ridge of a map or kernel is worth a number of answers, so it is multiplied by the share of the answers that
-    the trial fit had (as `nearer.selection` does for samples).
-    """
+    """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
     estimator, tried = last_step(model)[1], last_step(trial)[1]
     searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
     chosen = {
         each: getattr(tried, f"{each}_") for each in searched if getattr(tried, f"{each}_", None) is not None
     }
     if "regularization" in chosen:
+        # A ridge is worth a number of answers, and the trial fit had this share of them (as in `nearer.selection`).
         chosen["regularization"] *= ridge_share
     estimator.set_params(**chosen)
     return list(chosen)
@@ -179,7 +176,7 @@ def _describe_terms(terms: Any, table: Any) -> Facts:
 def load_with_table(path: Path, features: Path | None, names: str | None) -> tuple[Any, "FeatureTable | None"]:
     """Load a model; with the table of features that it compares objects by, if it does."""
     from nearer import load_model
-    from nearer.formats.matching import read_table_for
+    from nearer.formats.features import read_table_for
 
     loaded = load_model(path)
     before, model = last_step(loaded)

@@ -24,7 +24,7 @@ def score(
     reads the column that it was fitted on.
     """
     from nearer import Comparisons, read
-    from nearer.formats.matching import find_objects, match_rows
+    from nearer.formats.features import find_objects, match_rows
 
     learned, table = load_with_table(model, features, names)
     n, known, _ = known_objects(learned, table)

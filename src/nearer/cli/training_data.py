@@ -175,7 +175,7 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
     """Read what a model is to learn from: files of answers, or a table with labels or with answers about it."""
     from nearer import Comparisons, read
     from nearer.formats import read_features, read_texts
-    from nearer.formats.matching import check_sparse, match_rows
+    from nearer.formats.features import check_sparse, match_rows
 
     if not {"labels", "comparisons"} & set(options):
         parts = [read(path) for path in files]

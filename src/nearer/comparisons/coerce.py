@@ -62,10 +62,7 @@ def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_kno
 def merge_objects(
     comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int
 ) -> tuple[np.ndarray, tuple[str, ...] | None, int]:
-    """Return the rows with the indices of a model that grows, its new names and its new number of objects.
-
-    Objects are matched by name if there are names; new names come after the known ones.
-    """
+    """Return the rows with the indices of a model that grows, its names with new ones at the end, and its size."""
     if names is not None and comparisons.names is None:
         raise ValueError(f"the model's objects have names, these comparisons' have none: {UNMATCHED}")
     if names is None:

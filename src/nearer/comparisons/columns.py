@@ -36,10 +36,7 @@ def clean_column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
 
 
 def from_values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different.
-
-    Integers that fit neither 64 bits nor, among floats, a float become text; a list is joined by semicolons.
-    """
+    """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different."""
     kinds = {type(cell) for cell in cells}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return np.array(cells, dtype=bool)

@@ -42,13 +42,11 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
 
 
 class OptionalColumn(NamedTuple):
-    """A column beside the objects: its headers, the first of which is written, and how its cells are read.
-
-    ``read(cells, drop)`` returns one value per cell. A bad cell raises a BadRowError; with ``drop`` it is NaN.
-    """
+    """A column beside the objects: its headers, the first of which is written, and how its cells are read."""
 
     headers: tuple[str, ...]
-    read: Callable[[Column, bool], NDArray[Any]]
+    # Of cells and `drop`: a bad cell is a BadRowError, with `drop` NaN.
+    read: Callable[[Column, bool], NDArray[Any]] = lambda cells, drop: parse_cells(cells)
 
 
 def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable[[Column, bool], NDArray[Any]]:
@@ -56,17 +54,14 @@ def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable
     return lambda cells, drop: clean_numbers(cells, name, len(cells), drop, low, high)
 
 
-def _any_column(cells: Column, drop: bool) -> NDArray[Any]:
-    return parse_cells(cells)
-
-
 # Weights, subjects and answers are arguments of `Comparisons`; any other column is kept in `extra` under its key.
 OPTIONAL: dict[str, OptionalColumn] = {
     "weights": OptionalColumn(("weight", "weights"), number_column("weight")),
     "subjects": OptionalColumn(
-        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"), _any_column
+        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
+        lambda cells, drop: parse_cells(cells),
     ),
-    "answers": OptionalColumn(("answer", "answers", "answer_id"), _any_column),
+    "answers": OptionalColumn(("answer", "answers", "answer_id")),
 }
 ARGUMENTS = ("weights", "subjects", "answers")
 RANKING_SEPARATOR = ";"
@@ -119,8 +114,7 @@ def fields_of_columns(
 ) -> tuple[dict[str, Any], NDArray[np.intp]]:
     """Return the arguments of `Comparisons`, and the line of the table that each row comes from.
 
-    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are the
-    names. With `drop`, cells that name no object are accepted, as a number that no object has.
+    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are names.
     """
     cells = [columns[name] for name in layout.objects]
     if layout.kind == "ranking":
@@ -227,10 +221,7 @@ def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = 
 
 
 def parse_cells(cells: Column) -> NDArray[Any]:
-    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all.
-
-    Integers that do not fit into 64 bits stay text, so that different long ids stay different.
-    """
+    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
     texts = list(cells)
@@ -238,6 +229,7 @@ def parse_cells(cells: Column) -> NDArray[Any]:
         return from_values(texts)
     distinct = set(texts)
     whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
+    # Integers that do not fit into 64 bits stay text, so that different long ids stay different.
     if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
         return np.array([int(cell) for cell in texts], dtype=np.int64)
     if any(distinct) and all(not cell or _is_float(cell) for cell in distinct):
@@ -248,7 +240,7 @@ def parse_cells(cells: Column) -> NDArray[Any]:
 
 
 def _is_float(text: str) -> bool:
-    """Return whether a text is a number that a float holds; long integers, such as ids, are not."""
+    """Whether a text is a number that a float holds; long integers, such as ids, are not."""
     if INTEGER.fullmatch(text):
         return len(text) < LONGEST and abs(int(text)) <= EXACT
     return NUMBER.fullmatch(text) is not None

@@ -15,7 +15,6 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import NUMBER, Column, understand
 from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
-DELIMITERS = (",", ";", "\t")
 Record = tuple[int, list[str]]  # the line that it starts in, and its cells
 
 
@@ -31,10 +30,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
-    """Yield a file of any columns as tables; if the first line is all numbers, the headers are "0", "1", …
-
-    The delimiter is the first that splits the first line.
-    """
+    """Yield a file of any columns as tables; if the first line is all numbers, the headers are "0", "1", …"""
     firsts = {delimiter: next(_records(path, delimiter), (0, []))[1] for delimiter in _delimiters(path)}
     delimiter = next((each for each, cells in firsts.items() if len(cells) > 1), next(iter(firsts)))
     headers = [cell.strip() for cell in firsts[delimiter]]
@@ -96,7 +92,7 @@ def _records(path: Path, delimiter: str) -> Iterator[Record]:
 
 
 def _delimiters(path: Path) -> tuple[str, ...]:
-    return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
+    return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else (",", ";", "\t")
 
 
 def _check_distinct(path: Path, headers: list[str]) -> None:

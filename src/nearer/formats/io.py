@@ -64,16 +64,11 @@ def read(path: AnyPath, bad_rows: BadRows = "raise") -> Comparisons:
 
 
 def _existing(path: AnyPath, bad_rows: str) -> tuple[Path, Any]:
-    """Return the path of a file that exists, and its format."""
+    """Return the path of a file that exists, and the module that reads it."""
     if bad_rows not in ("raise", "drop"):
         raise ValueError(f"bad_rows must be 'raise' or 'drop'; got {bad_rows!r}")
     path, suffix = existing_file(path, FORMATS)
-    return path, _format(suffix)
-
-
-def _format(suffix: str) -> Any:
-    """Return the module that reads and writes files with this suffix."""
-    return import_module(f"nearer.formats.{FORMATS[suffix]}")
+    return path, import_module(f"nearer.formats.{FORMATS[suffix]}")
 
 
 def write(comparisons: Comparisons, path: AnyPath) -> None:
@@ -102,7 +97,7 @@ def write(comparisons: Comparisons, path: AnyPath) -> None:
     if any(name.endswith("\0") for name in comparisons.names or ()):
         raise ValueError(f"a name that ends in a NUL character cannot be kept in {suffix}")
     with replacing(path) as aside:
-        _format(suffix).save(comparisons, aside, suffix)
+        import_module(f"nearer.formats.{FORMATS[suffix]}").save(comparisons, aside, suffix)
 
 
 def scan(
