@@ -19,7 +19,7 @@ CTRL_C = """
 import signal
 from nearer.cli import main, training_data
 from nearer.monitor import Monitor
-go_on, fit = Monitor.go_on, training_data.Labelled.fit
+go_on, fit = Monitor.go_on, training_data.Labeled.fit
 def interrupted(monitor, state, **record):
     if (monitor.view or monitor.parent is None) and len(monitor.history) == 1:
         signal.raise_signal(signal.SIGINT)
@@ -28,7 +28,7 @@ def before_the_fit(data, model):
     if not hasattr(model, "callback"):
         signal.raise_signal(signal.SIGINT)
     fit(data, model)
-Monitor.go_on, training_data.Labelled.fit = interrupted, before_the_fit
+Monitor.go_on, training_data.Labeled.fit = interrupted, before_the_fit
 main()
 """
 

@@ -83,7 +83,7 @@ def _fit(model: Any, answers: "Comparisons") -> Any:
 
 
 def _print_geography(points: "np.ndarray", truth: "np.ndarray") -> None:
-    """Print how close the learned map comes to geography, in kilometres and as the Procrustes disparity."""
+    """Print how close the learned map comes to geography, in kilometers and as the Procrustes disparity."""
     import numpy as np
 
     from nearer.metrics import procrustes

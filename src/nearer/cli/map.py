@@ -19,7 +19,7 @@ def map_(
     out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
     title: Annotated[str | None, option("Title above the map; by default the model's file name.")] = None,
     groups: Annotated[
-        Path | None, option("A .csv with the columns name and group, to colour the objects by.")
+        Path | None, option("A .csv with the columns name and group, to color the objects by.")
     ] = None,
 ) -> None:
     """Draw the map that a model has learned.
@@ -39,9 +39,9 @@ def map_(
     check_objects(learned, model)
     points = points_of(learned)
     names = [str(number) for number in range(len(points))] if learned.names_ is None else list(learned.names_)
-    colours = None if groups is None else _read_groups(groups, learned.names_, len(points))
+    colors = None if groups is None else _read_groups(groups, learned.names_, len(points))
     with writing(out):
-        write_map(points, out, names, groups=colours, title=model.stem if title is None else title)
+        write_map(points, out, names, groups=colors, title=model.stem if title is None else title)
     print(f"wrote {out}, a map of {count(len(points), 'object')}")
 
 

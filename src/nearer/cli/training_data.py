@@ -95,7 +95,7 @@ def _satisfied(answers: "Comparisons", score: Callable[["Comparisons"], float]) 
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Features or texts of objects, and the class label of each."""
 
     table: "FeatureTable"
@@ -171,7 +171,7 @@ def _describe_table(table: "FeatureTable") -> Facts:
     return facts
 
 
-def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answers | Labelled:
+def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answers | Labeled:
     """Read what a model is to learn from: files of answers, or a table with labels or with answers about it."""
     from nearer import Comparisons, read
     from nearer.formats import read_features, read_texts
@@ -189,7 +189,7 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
         table = read_features(files[0], **beside, ignored=options.get("ignore", ()))
         check_sparse(model, table)
     if "labels" in options:
-        return Labelled(table)
+        return Labeled(table)
     source = options["comparisons"]
     answers, rows = match_rows(read(source), table, source)
     matched = rows[answers.rows]

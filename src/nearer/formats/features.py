@@ -193,20 +193,15 @@ def read_texts(
     Returns
     -------
     FeatureTable
-        ``X`` holds the texts.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a cell of it is not text; the message says which.
+        ``X`` holds the texts. A missing column, or a cell of it that is not text, is a ValueError that says which.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "news.csv"
-    ...     _ = path.write_text("name,text,group\nn1,Ships set sail.,sea\nn2,\"Stocks, bonds\",money\n")
-    ...     table = read_texts(path, "text", labels="group")
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["name,text,group", "n1,Ships set sail.,sea", 'n2,"Stocks, bonds",money']
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "news.csv").write_text("\n".join(lines))
+    ...     table = read_texts(f"{folder}/news.csv", "text", labels="group")
     >>> table.X.tolist(), table.names, table.labels.tolist()
     (['Ships set sail.', 'Stocks, bonds'], ('n1', 'n2'), ['sea', 'money'])
     """

@@ -119,12 +119,11 @@ def scan(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from nearer import scan
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "answers.csv"
-    ...     _ = path.write_text("anchor,near,far\n0,1,2\n1,0,2\n2,1,0\n")
-    ...     source = scan(path, chunk_rows=2)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nearer import scan, write
+    >>> with TemporaryDirectory() as folder:
+    ...     write([[0, 1, 2], [1, 0, 2], [2, 1, 0]], f"{folder}/answers.csv")
+    ...     source = scan(f"{folder}/answers.csv", chunk_rows=2)
     ...     source, [len(chunk) for chunk in source.chunks()]
     (ComparisonSource(3 triplets, 3 objects), [2, 1])
     """

@@ -89,9 +89,9 @@ def _add_axes(figure: Any, plane: Plane, width: float, height: float) -> Any:
     space = np.array([WIDTH - 2 * MARGIN, height - 2 * MARGIN - HEADER])
     # Units per inch, the same along both axes; a line is drawn low, to leave space for the names above it.
     unit = float(np.max((high - low) / space)) or 1.0
-    centre = (low + high) / 2
+    center = (low + high) / 2
     lift = -0.27 * height if plane.is_line else 0.0
-    corner = centre - unit * np.array([WIDTH / 2, (height - HEADER) / 2 + lift])
+    corner = center - unit * np.array([WIDTH / 2, (height - HEADER) / 2 + lift])
     axes.set_xlim(corner[0], corner[0] + unit * (WIDTH + legend))
     axes.set_ylim(corner[1], corner[1] + unit * height)
     axes.set_aspect("equal")
@@ -122,8 +122,8 @@ def _draw_points(axes: Any, plane: Plane) -> None:
         return
     member, handles = np.array(plane.groups, dtype=object), []
     for rank, group in enumerate(plane.group_order):
-        colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank // len(PALETTE) % len(MARKERS)]
-        handles.append(axes.scatter(*plane.points[member == group].T, c=colour, marker=marker, **style))
+        color, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank // len(PALETTE) % len(MARKERS)]
+        handles.append(axes.scatter(*plane.points[member == group].T, c=color, marker=marker, **style))
     handles = handles[:LEGEND_ROWS]
     legend = axes.legend(
         handles,

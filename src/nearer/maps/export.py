@@ -50,7 +50,7 @@ def write_map(
     names : sequence of str, optional
         One per object; by default its number.
     groups : sequence of str, optional
-        One per object: colours, and a legend.
+        One per object: colors, and a legend.
     title : str, optional
         Title above the map.
     reference : array of shape (n, dims), optional
@@ -58,14 +58,13 @@ def write_map(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from nearer.datasets import europe
     >>> from nearer.maps import write_map
     >>> cities = europe()
     >>> with TemporaryDirectory() as folder:
-    ...     write_map(cities.points, Path(folder) / "europe.html", cities.names, title="Europe")
-    ...     (Path(folder) / "europe.html").read_text(encoding="utf-8")[:15]
+    ...     write_map(cities.points, f"{folder}/europe.html", cities.names, title="Europe")
+    ...     Path(folder, "europe.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
     path = Path(path)
@@ -145,11 +144,11 @@ def _inert_json(data: object) -> str:
 
 def _as_data(plane: Plane) -> dict[str, object]:
     low, high = plane.all_points.min(axis=0), plane.all_points.max(axis=0)
-    centre, size = (low + high) / 2, float((high - low).max()) or 1.0
+    center, size = (low + high) / 2, float((high - low).max()) or 1.0
 
     def pairs(points: Points) -> list[list[float]]:
         """Return coordinates from -0.5 to 0.5 with the digits that the deepest zoom can show."""
-        return np.round((points - centre) / size, 7).tolist()
+        return np.round((points - center) / size, 7).tolist()
 
     data: dict[str, object] = {"points": pairs(plane.points), "names": plane.names, "palette": list(PALETTE)}
     if plane.groups is not None:

@@ -67,8 +67,8 @@ def _squares(points: Array, half: float) -> Array:
 
 def _crowded_first(points: Array, reach: float) -> NDArray[np.intp]:
     gaps = np.abs(points[:, None, :] - points[None, :, :])
-    neighbours = np.sum((gaps[..., 0] < 1.5 * reach) & (gaps[..., 1] < 0.5 * reach), axis=1)
-    return np.argsort(-neighbours, kind="stable")
+    neighbors = np.sum((gaps[..., 0] < 1.5 * reach) & (gaps[..., 1] < 0.5 * reach), axis=1)
+    return np.argsort(-neighbors, kind="stable")
 
 
 def _options(point: Array, size: Array, gap: float) -> Array:
