@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -25,112 +25,81 @@ NOT_OF_MODELS = {"files", "out", "model", "held_out", "seed", "quiet"}  # argume
     "nearer fit docs.parquet --text text --labels group --model low-rank --rank 30",
 )
 def fit(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
-            "concatenated. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
-            "texts: .csv, .tsv, .jsonl, .parquet.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        output(
-            "The model file to write. By default it has the name of the first FILE, is in this folder, and must not "
-            "exist yet.",
-            "FILE.nearer",
-        ),
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(commands()),
-            help="What to learn. From answers: a map of few dimensions, or a kernel of as many as it takes. "
-            "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
-        ),
-    ] = "map",
-    labels: Annotated[str | None, column("Features: the column that holds class labels.")] = None,
-    comparisons: Annotated[
-        Path | None,
-        option(
-            "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
-            "Not for rca and lmnn.",
-            metavar="ANSWERS",
-        ),
-    ] = None,
-    text: Annotated[
-        str | None, column("Bilinear and low-rank: the column that holds texts, whose terms are the features.")
-    ] = None,
-    terms: Annotated[
-        int | None,
-        option("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
-    ] = None,
-    names: Annotated[str | None, column("Features: the column that holds the objects' names.", "name")] = None,
-    ignore: Annotated[
-        list[str] | None, column("Features: a column that is not a feature; may be given several times.")
-    ] = None,
-    dims: Annotated[int | None, option("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
-    rank: Annotated[int | None, option("Low-rank: the rank of the similarity.", "30", min=1)] = None,
-    loss: Annotated[
-        str | None,
-        option(
-            "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
-            "low-rank learns a distance.",
-            "tste; kernel: gnmds; low-rank: none",
-        ),
-    ] = None,
-    solver: Annotated[
-        str | None,
-        option(
-            "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
-            "of one of low rank: loreta, gd, pa or loreta-identify.",
-            "svrg-sbb; bilinear: sdca; low-rank: loreta",
-        ),
-    ] = None,
-    regularization: Annotated[
-        str | None,
-        option(
-            "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
-            "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
-            "lmnn the share of the pull, between 0 and 1.",
-            "auto; lmnn: 0.5",
-            metavar="auto|NUMBER",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        option(
-            "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
-            "300; kernel, itml: 1000; lmnn: 200; lego: 1",
-        ),
-    ] = None,
-    steps: Annotated[int | None, option("Low-rank: number of steps.", "depends on the data", min=1)] = None,
-    learning_rate: Annotated[
-        str | None, option("Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER")
-    ] = None,
-    triplets: Annotated[
-        int | None, option("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
-    ] = None,
-    psd: Annotated[bool, flag("--psd", "Keep the similarity positive semidefinite, as low-rank does.")] = False,
-    early_stopping: Annotated[
-        bool, flag("--early-stopping", "Map and low-rank: stop when what is held out for this gets no better.")
-    ] = False,
-    held_out: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.9,
-            help="Share of the answers, or of the objects of each class, that a first fit does not see and is "
-            "evaluated on. 0: fit only once, on everything.",
-        ),
-    ] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int | None, option("Map: number of threads; -1 for all cores.", "1")] = None,
-    quiet: Annotated[
-        bool, flag("--quiet", "No progress bar and no notes; results and errors only.", "-q")
-    ] = False,
+    files: list[Path] = typer.Argument(
+        ...,
+        metavar="FILE",
+        help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
+        "concatenated. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
+        "texts: .csv, .tsv, .jsonl, .parquet.",
+        show_default=False,
+    ),
+    out: Path | None = output(
+        "The model file to write. By default it has the name of the first FILE, is in this folder, and must not "
+        "exist yet.",
+        "FILE.nearer",
+    ),
+    model: str = typer.Option(
+        "map",
+        metavar="|".join(commands()),
+        help="What to learn. From answers: a map of few dimensions, or a kernel of as many as it takes. "
+        "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
+    ),
+    labels: str | None = column("Features: the column that holds class labels."),
+    comparisons: Path | None = option(
+        "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
+        "Not for rca and lmnn.",
+        metavar="ANSWERS",
+    ),
+    text: str | None = column("Bilinear and low-rank: the column that holds texts, whose terms are the features."),
+    terms: int | None = option(
+        "Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1
+    ),
+    names: str | None = column("Features: the column that holds the objects' names.", "name"),
+    ignore: list[str] | None = column("Features: a column that is not a feature; may be given several times."),
+    dims: int | None = option("Dimensions of a map, or of rca and lmnn.", "2; others: all"),
+    rank: int | None = option("Low-rank: the rank of the similarity.", "30", min=1),
+    loss: str | None = option(
+        "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
+        "low-rank learns a distance.",
+        "tste; kernel: gnmds; low-rank: none",
+    ),
+    solver: str | None = option(
+        "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
+        "of one of low rank: loreta, gd, pa or loreta-identify.",
+        "svrg-sbb; bilinear: sdca; low-rank: loreta",
+    ),
+    regularization: str | None = option(
+        "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
+        "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
+        "lmnn the share of the pull, between 0 and 1.",
+        "auto; lmnn: 0.5",
+        metavar="auto|NUMBER",
+    ),
+    epochs: int | None = option(
+        "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
+        "300; kernel, itml: 1000; lmnn: 200; lego: 1",
+    ),
+    steps: int | None = option("Low-rank: number of steps.", "depends on the data", min=1),
+    learning_rate: str | None = option(
+        "Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER"
+    ),
+    triplets: int | None = option(
+        "Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1
+    ),
+    psd: bool = flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does."),
+    early_stopping: bool = flag(
+        "--early-stopping", "Map and low-rank: stop when what is held out for this gets no better."
+    ),
+    held_out: float = typer.Option(
+        0.1,
+        min=0.0,
+        max=0.9,
+        help="Share of the answers, or of the objects of each class, that a first fit does not see and is "
+        "evaluated on. 0: fit only once, on everything.",
+    ),
+    seed: int = typer.Option(0, min=0, help="The same seed gives the same model."),
+    jobs: int | None = option("Map: number of threads; -1 for all cores.", "1"),
+    quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),
 ) -> None:
     """Learn a map, a kernel or a similarity of features, and save it as a model file.
 

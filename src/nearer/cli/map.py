@@ -2,7 +2,6 @@
 
 import csv
 from pathlib import Path
-from typing import Annotated
 
 from nearer.cli.app import command, count, writing
 from nearer.cli.models import check_objects, find_object, points_of
@@ -15,12 +14,10 @@ from nearer.files import check_writable
     'nearer map europe.nearer -o europe.png --title "Europe" --groups regions.csv',
 )
 def map_(
-    model: Annotated[Path, MODEL],
-    out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
-    title: Annotated[str | None, option("Title above the map; by default the model's file name.")] = None,
-    groups: Annotated[
-        Path | None, option("A .csv with the columns name and group, to color the objects by.")
-    ] = None,
+    model: Path = MODEL,
+    out: Path = output("The map to write: .html, .png, .svg or .pdf."),
+    title: str | None = option("Title above the map; by default the model's file name."),
+    groups: Path | None = option("A .csv with the columns name and group, to color the objects by."),
 ) -> None:
     """Draw the map that a model has learned.
 

@@ -22,18 +22,12 @@ if TYPE_CHECKING:
 
     from nearer.formats import FeatureTable
 
-PARAMETERS = {
+SAME_NAME = ("rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping")
+PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "dims": "n_components",
-    "rank": "rank",
-    "loss": "loss",
-    "solver": "solver",
-    "regularization": "regularization",
     "epochs": "max_iter",
     "steps": "n_steps",
-    "learning-rate": "learning_rate",
     "triplets": "n_triplets",
-    "psd": "psd",
-    "early-stopping": "early_stopping",
     "jobs": "n_jobs",
 }
 SEARCHED = ("regularization", "learning_rate")  # parameters that "auto" searches for

@@ -1,7 +1,6 @@
 """``nearer neighbors``: what is nearest to an object by a learned model, or most similar to it."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,11 +15,11 @@ from nearer.cli.options import FEATURES, MODEL, NAMES
     "nearer neighbors shoes.nearer --features shoes.csv pump",
 )
 def neighbors(
-    model: Annotated[Path, MODEL],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An object: its name, or its number from 0.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to list.")] = 5,
-    features: Annotated[Path | None, FEATURES] = None,
-    names: Annotated[str | None, NAMES] = None,
+    model: Path = MODEL,
+    name: str = typer.Argument(..., metavar="NAME", help="An object: its name, or its number from 0."),
+    k: int = typer.Option(5, "-k", min=1, help="How many to list."),
+    features: Path | None = FEATURES,
+    names: str | None = NAMES,
 ) -> None:
     """List the objects that are nearest to one in a model.
 

@@ -8,7 +8,7 @@ import typer
 
 def option(help: str, default: str | bool = False, *names: str, **settings: Any) -> Any:
     """Return an option; `default` is the text that its help shows as the default, False for none."""
-    return typer.Option(*names, help=help, show_default=default, **settings)
+    return typer.Option(None, *names, help=help, show_default=default, **settings)
 
 
 def column(help: str, default: str | bool = False) -> Any:
@@ -18,16 +18,16 @@ def column(help: str, default: str | bool = False) -> Any:
 
 def flag(name: str, help: str, *short: str) -> Any:
     """Return an option that is on or off."""
-    return typer.Option(name, *short, help=help)
+    return typer.Option(False, name, *short, help=help)
 
 
 def output(help: str, default: str | bool = False) -> Any:
-    """Return the option for the file that a command writes."""
-    return option(help, default, "-o", "--output")
+    """Return the option for the file that a command writes, which is required if it has no default."""
+    return typer.Option(None if default else ..., "-o", "--output", help=help, show_default=default)
 
 
-ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
-MODEL: Any = typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")
+ANSWERS: Any = typer.Argument(..., metavar="ANSWERS", help="A file of answers.")
+MODEL: Any = typer.Argument(..., metavar="MODEL", help="A model file of nearer fit or stream.")
 FEATURES = option("For a model of features: the table of the objects' features.")
 NAMES = column("The column of --features that holds names.", "name")
 

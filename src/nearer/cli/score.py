@@ -1,7 +1,6 @@
 """``nearer score``: how well a model predicts answers, and which answers are about unknown objects."""
 
 from pathlib import Path
-from typing import Annotated
 
 from nearer.cli.app import command, count, percent, print_facts, some
 from nearer.cli.models import known_objects, load_with_table
@@ -12,10 +11,7 @@ from nearer.cli.options import ANSWERS, FEATURES, MODEL, NAMES
     "nearer score europe.nearer new-answers.csv", "nearer score shoes.nearer answers.csv --features shoes.csv"
 )
 def score(
-    model: Annotated[Path, MODEL],
-    answers: Annotated[Path, ANSWERS],
-    features: Annotated[Path | None, FEATURES] = None,
-    names: Annotated[str | None, NAMES] = None,
+    model: Path = MODEL, answers: Path = ANSWERS, features: Path | None = FEATURES, names: str | None = NAMES
 ) -> None:
     """Print the share of answers that a model satisfies, by weight.
 

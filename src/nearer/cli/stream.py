@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
@@ -38,43 +38,35 @@ class BadLineError(ValueError):
     "tail -n +1 -f answers.jsonl | nearer stream -o tail.nearer --skip-bad",
 )
 def stream(
-    out: Annotated[Path, output("The model file to write.")],
-    resume: Annotated[bool, flag("--resume", "Continue with the existing model file and its options.")] = False,
-    loss: Annotated[str | None, option("The loss of an answer: gnmds, ste, ckl, tste or soe.", "gnmds")] = None,
-    learning_rate: Annotated[
-        str | None,
-        option(
-            "How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a number, or "
-            "one that falls with the count t of answers, times the slope of the loss.",
-            "passive-aggressive",
-            metavar="|".join((*LEARNING_RATES, "NUMBER")),
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None, option("The margin by which a passive-aggressive step satisfies its answer.", "1")
-    ] = None,
-    aggressiveness: Annotated[
-        float | None, option("Longest step of one answer, in margins; smaller if there are more errors.", "0.7")
-    ] = None,
-    steps_per_answer: Annotated[
-        int | None, option("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
-    ] = None,
-    shrinkage: Annotated[
-        float | None,
-        option(
-            "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
-            "0.05 works well with --steps-per-answer 5 --aggressiveness 0.1.",
-            "0",
-            min=0.0,
-        ),
-    ] = None,
-    objects: Annotated[
-        int | None, typer.Option(min=3, help="Number of objects; an answer about any other is a bad line.")
-    ] = None,
-    seed: Annotated[int | None, option("Draws the earlier answers of --steps-per-answer.", "0", min=0)] = None,
-    every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
-    save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
-    skip_bad: Annotated[bool, flag("--skip-bad", "Report a bad line and continue, instead of stopping.")] = False,
+    out: Path = output("The model file to write."),
+    resume: bool = flag("--resume", "Continue with the existing model file and its options."),
+    loss: str | None = option("The loss of an answer: gnmds, ste, ckl, tste or soe.", "gnmds"),
+    learning_rate: str | None = option(
+        "How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a number, or "
+        "one that falls with the count t of answers, times the slope of the loss.",
+        "passive-aggressive",
+        metavar="|".join((*LEARNING_RATES, "NUMBER")),
+    ),
+    margin: float | None = option("The margin by which a passive-aggressive step satisfies its answer.", "1"),
+    aggressiveness: float | None = option(
+        "Longest step of one answer, in margins; smaller if there are more errors.", "0.7"
+    ),
+    steps_per_answer: int | None = option(
+        "Steps per answer: one for itself, the others for earlier answers.", "1", min=1
+    ),
+    shrinkage: float | None = option(
+        "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
+        "0.05 works well with --steps-per-answer 5 --aggressiveness 0.1.",
+        "0",
+        min=0.0,
+    ),
+    objects: int | None = typer.Option(
+        None, min=3, help="Number of objects; an answer about any other is a bad line."
+    ),
+    seed: int | None = option("Draws the earlier answers of --steps-per-answer.", "0", min=0),
+    every: int = typer.Option(100, min=0, help="Answers between two reports; 0: no reports."),
+    save_every: int = typer.Option(1000, min=0, help="Answers between two saves; 0: only at the end."),
+    skip_bad: bool = flag("--skip-bad", "Report a bad line and continue, instead of stopping."),
 ) -> None:
     """Learn a kernel from answers on standard input, each as it arrives.
 

@@ -128,38 +128,31 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
 
 def load_features(path: Path, labels: str | None, names: str | None) -> tuple[Any, Table, str | None]:
     """Return the features of an npy or npz file, a table of its labels and names, and the array of names."""
-    found = {"X": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
-    X = _features(path, found)
-    names = "names" if names is None and "names" in found and labels != "names" else names
-    columns: dict[str, Any] = {}
-    for name in (labels, names):
-        if name is None:
-            continue
-        if name not in found:
-            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(found)}")
-        columns[name] = found[name]
-        if found[name].shape != (X.shape[0],):
-            raise ValueError(
-                f"{path}: its array {name!r} has shape {found[name].shape}; one value for each of the "
-                f"{X.shape[0]} objects is wanted"
-            )
-    return X, Table(path, columns), names
+    arrays = {"X": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
+    X = _features(path, arrays)
+    names = "names" if names is None and "names" in arrays and labels != "names" else names
+    columns = [name for name in (labels, names) if name is not None]
+    for name in columns:
+        if name not in arrays:
+            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
+        if arrays[name].shape != (X.shape[0],):
+            wanted = f"one value for each of the {X.shape[0]} objects is wanted"
+            raise ValueError(f"{path}: its array {name!r} has shape {arrays[name].shape}; {wanted}")
+    return X, Table(path, {name: arrays[name] for name in columns}), names
 
 
-def _features(path: Path, found: dict[str, NDArray[Any]]) -> Any:
+def _features(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
     """Return the features, dense or sparse, after a check that they are finite numbers."""
-    if "X" in found:
-        return _finite(path, found["X"])
-    if "format" not in found and not all(part in found for part in CSR):
-        raise ValueError(
-            f"{path} has no array 'X' of features, nor {', '.join(CSR)} of sparse ones; "
-            f"it has {', '.join(found) or 'nothing'}"
-        )
+    if "X" in arrays:
+        return _finite(path, arrays["X"])
+    if "format" not in arrays and not all(part in arrays for part in CSR):
+        missing, has = f"no array 'X' of features, nor {', '.join(CSR)} of sparse ones", ", ".join(arrays)
+        raise ValueError(f"{path} has {missing}; it has {has or 'nothing'}")
     try:
-        if "format" in found:  # as scipy.sparse.save_npz writes
+        if "format" in arrays:  # as scipy.sparse.save_npz writes
             table = csr_array(load_npz(path))
         else:
-            table = csr_array(tuple(found[part] for part in CSR[:3]), shape=tuple(found["shape"].tolist()))
+            table = csr_array(tuple(arrays[part] for part in CSR[:3]), shape=tuple(arrays["shape"].tolist()))
         table.check_format(full_check=True)
     except (ValueError, NotImplementedError) as error:
         raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None

@@ -6,6 +6,7 @@ line is three or four numbers.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,11 +97,9 @@ def _delimiters(path: Path) -> tuple[str, ...]:
 
 
 def _check_distinct(path: Path, headers: list[str]) -> None:
-    seen: set[str] = set()
-    for name in headers:
-        if name and name in seen:
-            raise ValueError(f"{path}: two columns are called {name!r}")
-        seen.add(name)
+    name, times = Counter(filter(None, headers)).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{path}: two columns are called {name!r}")
 
 
 def _header(path: Path) -> tuple[list[str] | None, str]:

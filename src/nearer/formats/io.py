@@ -140,9 +140,13 @@ def scan(
         return chain.from_iterable(_whole_answers(module.tables(path, chunk_rows, drop)) for path, module in files)
 
     names = _names(walk())
-    n_objects, n_rows, width = _counts(walk(), bad_rows, names)
+    parts = (table.comparisons(bad_rows, names) for table in walk())  # a bad row raises here
+    sizes = [(len(part), part.shape[1], part.n_objects) for part in parts]
+    n_rows = sum(n for n, _, _ in sizes)
     if n_rows == 0:
         raise ValueError(f"{', '.join(str(path) for path, _ in files)} is empty: there are no rows")
+
+    width, n_objects = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
 
     def chunks() -> Iterator[Comparisons]:
         for table in walk():
@@ -177,17 +181,6 @@ def _names(tables: Iterator[Table]) -> tuple[str, ...] | None:
     if numbers:
         raise ValueError("some files name their objects and others number them: they cannot be matched")
     return tuple(declared) + tuple(sorted(cells - set(declared)))
-
-
-def _counts(tables: Iterator[Table], bad_rows: str, names: tuple[str, ...] | None) -> tuple[int, int, int]:
-    """Return the number of objects, of rows, and the largest width of a row; a bad row raises here."""
-    n_objects, n_rows, width = 0 if names is None else len(names), 0, 0
-    for table in tables:
-        part = table.comparisons(bad_rows, names)
-        n_rows += len(part)
-        width = max(width, part.shape[1])
-        n_objects = max(n_objects, part.n_objects)
-    return n_objects, n_rows, width
 
 
 def _whole_answers(tables: Iterator[Table]) -> Iterator[Table]:

@@ -107,11 +107,9 @@ def map_html(
     (True, False)
     """
     plane = to_plane(points, names, groups=groups, reference=reference)
-    style = _read("map.css")
-    script = canvas_script() + _read("map.js")
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    style, script = _read("map.css"), canvas_script() + _read("map.js")
     slots = {
-        "policy": policy,
+        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}",
         "generator": html.escape(f"nearer {__version__}"),
         "title": html.escape(title or "Map"),
         "subtitle": html.escape(plane.subtitle),
@@ -152,7 +150,7 @@ def _as_data(plane: Plane) -> dict[str, object]:
 
     data: dict[str, object] = {"points": pairs(plane.points), "names": plane.names, "palette": list(PALETTE)}
     if plane.groups is not None:
-        data.update(groups=plane.groups, groupOrder=plane.group_order)
+        data |= {"groups": plane.groups, "groupOrder": plane.group_order}
     if plane.reference is not None:
         data["reference"] = pairs(plane.reference)
     if plane.is_line:
