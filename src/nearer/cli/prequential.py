@@ -19,7 +19,6 @@ class PrequentialKernel:
     def __init__(self, model: "OnlineKernel") -> None:
         self.model = model
         self.n_answers = 0
-        self.n_objects = len(model.kernel_) if hasattr(model, "n_samples_seen_") else 0
         # The weight of the rows that were predicted right, and of all rows: of each of the last answers, and of all.
         self.recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._all = (0.0, 0.0)
@@ -30,6 +29,13 @@ class PrequentialKernel:
     @property
     def _names(self) -> tuple[str, ...] | None:
         return getattr(self.model, "names_", None)
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects so far."""
+        if not hasattr(self.model, "n_samples_seen_"):
+            return 0
+        return len(self._names) if self._names else self.model._n_known  # len(kernel_) would copy the kernel
 
     def learn(self, value: Any) -> bool:
         """Predict and learn the value of a line; return whether it is an answer of its own.
@@ -85,12 +91,6 @@ class PrequentialKernel:
             self.model.partial_fit(comparisons)
         except MemoryError:
             raise BadRowError(0, f"makes {comparisons.n_objects:,} objects, too many for the memory") from None
-        except ValueError:  # objects may have been added before it failed
-            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
-            raise
-        # Not len(kernel_): that would copy the kernel for every answer.
-        names = self._names
-        self.n_objects = len(names) if names else most or max(self.n_objects, comparisons.n_objects)
 
     @property
     def accuracy(self) -> float:

@@ -9,6 +9,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -121,29 +122,26 @@ def _header(path: Path) -> tuple[list[str] | None, str]:
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     """Write a header and one line per row; names that would not come back the same are refused."""
-    names = comparisons.names
-    if names is not None:
-        for name in names:
-            if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
-                raise ValueError(f"the name {name!r} cannot be kept in {suffix}; .jsonl, .npz, .parquet keep it")
-        if len(comparisons) and all(NUMBER.fullmatch(names[number]) for number in np.unique(comparisons.rows)):
-            raise ValueError(
-                f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
-                f"from {suffix} as objects' numbers; .jsonl, .npz and .parquet keep them"
-            )
+    names, others = comparisons.names or (), ".jsonl, .npz and .parquet"
+    for name in names:
+        if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
+            raise ValueError(f"the name {name!r} cannot be kept in {suffix}; {others} keep it")
+    used = [names[number] for number in np.unique(comparisons.rows)] if names else []
+    if used and all(map(NUMBER.fullmatch, used)):
+        problem = (
+            f"names that are all numbers, such as {used[0]!r}, would be read from {suffix} as objects' numbers"
+        )
+        raise ValueError(f"{problem}; {others} keep them")
     for name in comparisons.extra:
         if not name or name != name.strip():
-            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it")
+            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; {others} keep it")
     columns = columns_of(comparisons, named=True)
     texts = [column for column in columns.values() if column.dtype.kind == "U"]
     # Reading ignores blanks after a comma unless they are quoted.
     quote_all = any(cell[:1] == " " or "\r" in cell for column in texts for cell in np.unique(column).tolist())
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(
-            file,
-            delimiter="\t" if suffix == ".tsv" else ",",
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
-        )
+        quoting = csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL
+        options: dict[str, Any] = {"delimiter": "\t" if suffix == ".tsv" else ",", "quoting": quoting}
+        writer = csv.writer(file, lineterminator="\n", **options)
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nearer.comparisons import Comparisons, layouts
 from nearer.comparisons.columns import from_values
@@ -22,13 +22,6 @@ from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
 NO_OBJECT = "is no JSON object"
-
-
-class Answer(NamedTuple):
-    """The comparisons of one line, and the id of the answer that they are part of, if it has one."""
-
-    comparisons: Comparisons
-    id: Any
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
@@ -120,8 +113,8 @@ def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_answer(
     value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
-) -> Answer:
-    """Return the objects, weight and answer id that the value of one line holds, whatever other lines hold.
+) -> tuple[Comparisons, Any]:
+    """Return the comparisons in the value of one line, whatever other lines hold, and its answer id or None.
 
     `names` are the only names that are accepted, if a first line lists them. With `named`, text that looks like a
     number is a name too (JSON numbers stay numbers).
@@ -145,7 +138,7 @@ def parse_answer(
         if not all(isinstance(cell, int | float) for cell in cells):
             names = sorted(layouts.object_texts(layout, columns))
     fields, _ = layouts.fields_of_columns(layout, columns, names)
-    return Answer(Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id)
+    return Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id
 
 
 def _record(value: Any) -> dict[str, Any] | None:

@@ -258,16 +258,12 @@ def _move_to_solver(kind: str, params: dict[str, Any]) -> None:
 def _restore(model: Any, record: Record, arrays: dict[str, np.ndarray]) -> None:
     """Set the learned attributes: only those that the class declares, whatever else the file may hold."""
     try:
-        for key, value in record["learned"].items():
-            name, convert = _current_name(record["model"], key, record)
-            if name in model._learned_values:
-                setattr(model, name, convert(decode(value, arrays)))
-            elif name in model._learned_arrays:
-                setattr(model, name, None)
-        for key, array in arrays.items():
+        for key, value in [*record["learned"].items(), *arrays.items()]:
             name, convert = _current_name(record["model"], key, record)
             if name in model._learned_arrays:
-                setattr(model, name, convert(array))
+                setattr(model, name, convert(value) if isinstance(value, np.ndarray) else None)
+            elif name in model._learned_values and key in record["learned"]:
+                setattr(model, name, convert(decode(record["learned"][key], arrays)))
         if hasattr(model, "_loaded"):
             model._loaded()
     except (ValueError, TypeError, KeyError, AttributeError, Custom) as error:
