@@ -2,9 +2,9 @@
 
 A loop is a plain Python function that calls names it does not define, such as ``slopes``. :func:`bind` copies it
 with those names bound to compiled functions, and with the parameters of a loss as constants. The compiler's own
-disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code
-depends on: the loop, what is bound, parameters, every helper and global they reach, compiler flags and versions.
-The same hash is the key of the only cache in memory.
+disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code depends
+on: the loop, what is bound, parameters, every helper and global they reach, compiler flags and versions. The same
+hash is the key of the only cache in memory.
 """
 
 import hashlib

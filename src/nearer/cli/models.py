@@ -128,9 +128,8 @@ def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
     estimator, tried = last_step(model)[1], last_step(trial)[1]
     searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
-    chosen = {
-        each: getattr(tried, f"{each}_") for each in searched if getattr(tried, f"{each}_", None) is not None
-    }
+    values = {parameter: getattr(tried, f"{parameter}_", None) for parameter in searched}
+    chosen = {parameter: value for parameter, value in values.items() if value is not None}
     if "regularization" in chosen:
         # A ridge is worth a number of answers, and the trial fit had this share of them (as in `nearer.selection`).
         chosen["regularization"] *= ridge_share

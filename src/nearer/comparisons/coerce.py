@@ -37,7 +37,7 @@ def drop_zero_weights(comparisons: Comparisons) -> Comparisons:
     """Return the rows whose weight is above 0."""
     if comparisons.weights is None or comparisons.weights.all():
         return comparisons
-    return comparisons.take_rows(np.flatnonzero(comparisons.weights))
+    return comparisons._take_rows(np.flatnonzero(comparisons.weights))
 
 
 def mentioned_objects(comparisons: Comparisons) -> np.ndarray:

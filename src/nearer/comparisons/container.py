@@ -124,9 +124,9 @@ class Comparisons(FromAnswers):
         if keep is not None:
             columns = {name: freeze(column[keep]) for name, column in columns.items()}
             more = {name: freeze(column[keep]) for name, column in more.items()}
-        ids, n_answers = None, len(rows)
-        if "answers" in columns:
-            ids, n_answers = clean_answers(columns["answers"], len(rows))
+        ids, n_answers = (
+            clean_answers(columns["answers"], len(rows)) if "answers" in columns else (None, len(rows))
+        )
         self._fill(
             rows=rows,
             n_objects=n_objects,
@@ -146,17 +146,11 @@ class Comparisons(FromAnswers):
     def _replace(self, rows: Rows, take: Any, answers: NDArray[Any] | None, n_answers: int) -> "Comparisons":
         """Return a copy with these valid rows and with each column indexed by `take`."""
         other = object.__new__(type(self))
-        other._fill(
-            rows=freeze(np.ascontiguousarray(rows)),
-            n_objects=self.n_objects,
-            names=self.names,
-            n_dropped=0,
-            n_answers=n_answers,
-            _answers=answers,
-            weights=None if self.weights is None else freeze(self.weights[take]),
-            subjects=None if self.subjects is None else freeze(self.subjects[take]),
-            extra=MappingProxyType({name: freeze(column[take]) for name, column in self.extra.items()}),
-        )
+        other._fill(**vars(self))
+        other._fill(rows=freeze(np.ascontiguousarray(rows)), n_dropped=0, n_answers=n_answers, _answers=answers)
+        columns = {"weights": self.weights, "subjects": self.subjects}
+        other._fill(**{name: freeze(column[take]) for name, column in columns.items() if column is not None})
+        other._fill(extra=MappingProxyType({name: freeze(column[take]) for name, column in self.extra.items()}))
         return other
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -219,9 +213,9 @@ class Comparisons(FromAnswers):
         index, repeated = select_rows(key, len(self), self._answers, self.n_answers)
         if self._answers is None and not repeated:
             return self._replace(self.rows[index], index, None, len(index))
-        return self.take_rows(index)
+        return self._take_rows(index)
 
-    def take_rows(self, index: NDArray[np.intp]) -> "Comparisons":
+    def _take_rows(self, index: NDArray[np.intp]) -> "Comparisons":
         """Return the rows with these numbers, even if other rows of the same answers are left out."""
         return self._replace(self.rows[index], index, *clean_answers(self.answers[index], len(index)))
 

@@ -1,10 +1,8 @@
 """NumPy's own files: ``.npy`` holds the rows only, ``.npz`` keeps everything. Nothing is unpickled.
 
 Our ``.npz`` files have `rows`, `n_objects` and, if there are any, `names`, `weights`, `subjects`, `answers` and
-``extra__<name>``. cblearn's arrays can be read too: triplets alone (list-order), with booleans or ±1
-(list-boolean), or with signed counts (list-count), under any of the keys below; weights beside signed counts are
-the weight of each counted answer. Other arrays with one value per row are kept as extra columns. Features are read
-from the same kinds of file.
+``extra__<name>``. cblearn's arrays can be read too: triplets alone, with booleans or ±1, or with signed counts (then
+weights are those of each counted answer). Other arrays with one value per row are kept as extra columns.
 """
 
 import zipfile

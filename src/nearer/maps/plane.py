@@ -1,10 +1,8 @@
 """The two-dimensional view of learned points in any number of dimensions.
 
 Comparisons determine a map only up to reflection, rotation, translation and (mostly) scale. `align` fits it to a
-reference, such as true geography or last week's map, by orthogonal Procrustes. `orient` is for maps without a
-reference: principal axes, with signs that do not depend on the orientation of the points. The picture and the HTML
-page draw the same `Plane`: two coordinates per object, aligned or oriented, with names, groups, and a line of text
-that says what the plane leaves out.
+reference, such as true geography or last week's map, by orthogonal Procrustes; `orient` rotates a map without one.
+The picture and the HTML page draw the same `Plane`, with a line of text that says what it leaves out.
 """
 
 from collections.abc import Iterable
