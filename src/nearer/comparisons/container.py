@@ -146,11 +146,17 @@ class Comparisons(FromAnswers):
     def _replace(self, rows: Rows, take: Any, answers: NDArray[Any] | None, n_answers: int) -> "Comparisons":
         """Return a copy with these valid rows and with each column indexed by `take`."""
         other = object.__new__(type(self))
-        other._fill(**vars(self))
-        other._fill(rows=freeze(np.ascontiguousarray(rows)), n_dropped=0, n_answers=n_answers, _answers=answers)
-        columns = {"weights": self.weights, "subjects": self.subjects}
-        other._fill(**{name: freeze(column[take]) for name, column in columns.items() if column is not None})
-        other._fill(extra=MappingProxyType({name: freeze(column[take]) for name, column in self.extra.items()}))
+        other._fill(
+            rows=freeze(np.ascontiguousarray(rows)),
+            n_objects=self.n_objects,
+            names=self.names,
+            n_dropped=0,
+            n_answers=n_answers,
+            _answers=answers,
+            weights=None if self.weights is None else freeze(self.weights[take]),
+            subjects=None if self.subjects is None else freeze(self.subjects[take]),
+            extra=MappingProxyType({name: freeze(column[take]) for name, column in self.extra.items()}),
+        )
         return other
 
     def __setattr__(self, name: str, value: Any) -> None:

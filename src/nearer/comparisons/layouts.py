@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons.answers import PICKED, expand_picked, expand_rankings
-from nearer.comparisons.columns import clean_numbers, from_values
+from nearer.comparisons.columns import EXACT, clean_numbers, from_values
 from nearer.comparisons.rows import BadRowError
 
 Column = Sequence[Any] | NDArray[Any]
@@ -227,20 +227,23 @@ def parse_cells(cells: Column) -> NDArray[Any]:
     texts = list(cells)
     if not all(type(cell) is str for cell in texts):
         return from_values(texts)
-    values = {text: _parse(text) for text in set(texts)}
-    if any(values) and not any(type(value) is str for value in values.values()):
-        column = from_values([values[text] for text in texts])
-        if column.dtype.kind != "U":  # integers that no type holds stay text, so that different ids stay different
-            return column
+    distinct = set(texts)
+    whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
+    # Integers that do not fit into 64 bits stay text, so that different long ids stay different.
+    if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
+        return np.array([int(cell) for cell in texts], dtype=np.int64)
+    if any(distinct) and all(not cell or _is_float(cell) for cell in distinct):
+        return np.array([float(cell or "nan") for cell in texts], dtype=np.float64)
+    if distinct <= {"true", "false", "True", "False"}:
+        return np.array([cell.lower() == "true" for cell in texts], dtype=bool)
     return np.array(texts, dtype=np.str_)
 
 
-def _parse(text: str) -> Any:
+def _is_float(text: str) -> bool:
+    """Whether a text is a number that a float holds; long integers, such as ids, are not."""
     if INTEGER.fullmatch(text):
-        return int(text) if len(text) < LONGEST else text
-    if NUMBER.fullmatch(text):
-        return float(text)
-    return {"": None, "true": True, "True": True, "false": False, "False": False}.get(text, text)
+        return len(text) < LONGEST and abs(int(text)) <= EXACT
+    return NUMBER.fullmatch(text) is not None
 
 
 def fields_of_frame(frame: Any) -> dict[str, Any]:
