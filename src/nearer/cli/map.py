@@ -35,10 +35,9 @@ def map_(
     learned = load_model(model)
     check_objects(learned, model)
     points = points_of(learned)
-    names = [str(number) for number in range(len(points))] if learned.names_ is None else list(learned.names_)
     colors = None if groups is None else _read_groups(groups, learned.names_, len(points))
     with writing(out):
-        write_map(points, out, names, groups=colors, title=model.stem if title is None else title)
+        write_map(points, out, learned.names_, groups=colors, title=model.stem if title is None else title)
     print(f"wrote {out}, a map of {count(len(points), 'object')}")
 
 

@@ -95,13 +95,11 @@ class PrequentialKernel:
     @property
     def accuracy(self) -> float:
         """The share of all rows, by weight, that were predicted right before they were learned."""
-        return _share(*self._all)
+        right, weight = self._all
+        return right / weight if weight else 0.0
 
     @property
     def recent_accuracy(self) -> float:
         """The same for the last answers."""
-        return _share(*map(sum, zip(*self.recent, strict=True)))
-
-
-def _share(right: float, weight: float) -> float:
-    return right / weight if weight else 0.0
+        right, weight = map(sum, zip(*self.recent, strict=True))
+        return right / weight if weight else 0.0

@@ -90,10 +90,9 @@ class Answers:
 
 def _satisfied(answers: "Comparisons", score: Callable[["Comparisons"], float]) -> str:
     n_answers = count(answers.n_answers, "answer")
-    no_weight = answers.weights is not None and not answers.weights.any()
-    return (
-        f"none: the weights of all {n_answers} are 0" if no_weight else f"{percent(score(answers))} of {n_answers}"
-    )
+    if answers.weights is not None and not answers.weights.any():
+        return f"none: the weights of all {n_answers} are 0"
+    return f"{percent(score(answers))} of {n_answers}"
 
 
 @dataclass(frozen=True)
