@@ -156,10 +156,9 @@ def check_certifiable(loss: Any, regularization: float) -> None:
 
 
 def lower_bound(height: float, smallest: float, regularization: float, n_objects: int) -> float:
-    """Return a lower bound of the objective of every kernel.
+    """Return a lower bound of the objective of every kernel, from the weighted mean of lines below the losses.
 
-    `height` is the weighted mean height of lines below the losses, `smallest` a lower bound of the smallest
-    eigenvalue of their weighted mean slope, without the regularization.
+    `height` is that of the lines, `smallest` a lower bound of the smallest eigenvalue of their slope.
     """
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 

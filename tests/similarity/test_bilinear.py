@@ -210,7 +210,7 @@ def test_lonely_classes_are_skipped_with_a_warning(data):
 @pytest.mark.parametrize("queries", ["others", None])
 def test_neighbors_are_those_of_the_whole_table(data, model, queries, monkeypatch):
     X, _ = data
-    monkeypatch.setattr("nearer.similarity.search.ENTRIES", 700)  # several blocks
+    monkeypatch.setattr("nearer.similarity.neighbors.ENTRIES", 700)  # several blocks
     scores = model.similarity(X, X)
     if queries is None:
         np.fill_diagonal(scores, -np.inf)

@@ -664,7 +664,7 @@ def test_learning_on_needs_the_same_columns(data):
 
 def test_what_is_said_of_objects_agrees_with_the_components(data, model, monkeypatch):
     X, y = data
-    monkeypatch.setattr("nearer.similarity.search.ENTRIES", 900)  # several blocks
+    monkeypatch.setattr("nearer.similarity.neighbors.ENTRIES", 900)  # several blocks
     scores = scores_of(model, X, X)
     sign = 1 if model.kind_ == "similarity" else -1
     table = model.similarity(X, X) if sign == 1 else -model.distance(X, X)

@@ -23,7 +23,7 @@ from nearer.features.validation import validate_table
 from nearer.models import SavedModel
 from nearer.parameters import NONE, POSITIVE, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
-LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
+ALPHAS = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
 BLOCK = 1 << 21  # entries of the kernel between new and known objects that are held at once
 
 
@@ -234,11 +234,11 @@ def select_alpha(kernel: np.ndarray, points: np.ndarray) -> float:
     smallest.
     """
     scale = float(np.mean(np.diagonal(kernel))) or 1.0
-    ladder = scale * np.array(LADDER)
-    errors = leave_one_out_errors(kernel, points, ladder)
+    alphas = scale * np.array(ALPHAS)
+    errors = leave_one_out_errors(kernel, points, alphas)
     excess = errors - errors[np.argmin(errors.mean(axis=1))]
     standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(kernel))
-    return float(ladder[excess.mean(axis=1) <= standard_error].min())
+    return float(alphas[excess.mean(axis=1) <= standard_error].min())
 
 
 def leave_one_out_errors(kernel: np.ndarray, points: np.ndarray, alphas: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
 from nearer.comparisons.random_state import as_generator
@@ -19,8 +20,8 @@ from nearer.features.validation import validate_features
 from nearer.metrics import retrieval_map_scorer
 from nearer.similarity.inputs import match_triplets
 from nearer.similarity.metric import METRICS, Metric
+from nearer.similarity.neighbors import N_SAMPLED, SearchIndex, check_k, search, without_self
 from nearer.similarity.projection import Projection, is_distance, is_projection, is_similarity
-from nearer.similarity.search import N_SAMPLED, SearchIndex, check_k, search, without_self
 from nearer.similarity.triplets import ENTRIES
 
 
@@ -35,6 +36,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     _takes_sparse = False
     _metric = "euclidean"  # or "inner product"
     _is_projection = True
+    _learned_arrays: tuple[str, ...] = ("components_", "feature_names_in_")  # first the matrix of the maps
     n_features_in_: int
 
     # scikit-learn would wrap methods of this class and lose their conditions, hence auto_wrap_output_keys=None.
@@ -45,7 +47,8 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     @property
     def _basis(self) -> np.ndarray:
         """The matrix that the maps are made from; NotFittedError before there is one."""
-        return self._projection
+        check_is_fitted(self, self._learned_arrays[0])
+        return np.asarray(getattr(self, self._learned_arrays[0]))
 
     def _query_map(self, table: Any) -> np.ndarray:
         """Return the query vector of each row of a table."""

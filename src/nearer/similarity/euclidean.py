@@ -31,7 +31,6 @@ class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     array([[5.]])
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:

@@ -39,6 +39,16 @@ def needs_labels(model: Any, y: Any, **other: Any) -> bool:
     return True
 
 
+def validate_input(
+    model: Any, X: Any, y: Any, comparisons: Any, *, sparse: bool = False, reset: bool = True
+) -> tuple[Any, Any, Comparisons | None]:
+    """Return the table, and labels or, where there are comparisons, triplets of its rows; None for the other."""
+    if needs_labels(model, y, comparisons=comparisons):
+        return *validate_labelled(model, X, y, sparse=sparse, reset=reset), None
+    table = validate_features(model, X, sparse=sparse, reset=reset)
+    return table, None, validate_triplets(X, comparisons)
+
+
 def check_n_components(model: Any, table: Any) -> None:
     """Raise a ValueError where a projection is to have more components than the table has columns."""
     d = table.shape[1]

@@ -11,24 +11,13 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import child_generator
-from nearer.iterative import IterativeEstimator
-from nearer.models import SavedModel
-from nearer.parameters import (
-    NONE,
-    POSITIVE,
-    Constraint,
-    check_parameters,
-    either,
-    is_number,
-    parametrized,
-    unchanged_on_failure,
-)
+from nearer.parameters import NONE, POSITIVE, Constraint, either, is_number, parametrized
 from nearer.psd import psd_factor
-from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.similarity.comparer import fix_signs
+from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.logdet import PairPasses, PairProblem
 from nearer.similarity.loops import itml_change
 from nearer.similarity.pairs import squared_distance_sample, validate_pairs
@@ -42,7 +31,7 @@ def _are_bounds(value: Any) -> bool:
 
 
 @parametrized
-class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+class ITML(SimilarityEstimator):
     """Information-theoretic metric learning: similar pairs come close, others stay apart, little else changes.
 
     Parameters
@@ -72,8 +61,8 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
 
     Attributes
     ----------
-    components_ : array of shape (d, d)
-        L of the distance ‖L(x - x')‖; fewer rows where the prior has a smaller rank.
+    components_ : array of shape (n_components, d)
+        L of the distance ‖L(x - x')‖: d rows, or fewer if the prior has a smaller rank.
     mahalanobis_matrix_ : array of shape (d, d)
         LᵀL.
     bounds_ : tuple of two floats
@@ -106,7 +95,6 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("bounds_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
     _constraints: ClassVar = {
         "gamma": POSITIVE,
@@ -144,9 +132,11 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self), self._monitor(self.tol) as monitor:
-            random = child_generator(self.random_state)
+        return self._checked_fit(X, y, comparisons, pairs=pairs)
+
+    def _fit(self, X: Any, y: Any, comparisons: Any, pairs: Any = None) -> None:
+        random = child_generator(self.random_state)
+        with self._monitor(self.tol) as monitor:
             table, signed = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
             matrix, unit = prior_matrix(self.prior, table)
             table = table / unit
@@ -159,20 +149,12 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
                 problem = PairProblem(table, signed, (close, far), itml_change, self.gamma)
                 result = PairPasses(settle=True).solve(problem, matrix, monitor)
                 self.components_ = fix_signs(psd_factor(matrix) / unit)
-            self.bounds_ = close, far
-        self._set_result(result)
-        return self
+        self.bounds_ = close, far
+        self._set_result(result, stacklevel=5)
 
 
 def prior_matrix(prior: Any, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a fresh positive semidefinite matrix for a prior, and the units of the columns that it is in.
-
-    Examples
-    --------
-    >>> prior_matrix("identity", np.zeros((3, 2)))
-    (array([[1., 0.],
-           [0., 1.]]), array([1., 1.]))
-    """
+    """Return a new positive semidefinite matrix for a prior, and the units of the columns that it is in."""
     d = table.shape[1]
     if isinstance(prior, str):
         if prior == "identity":

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.features.validation import validate_features
-from nearer.similarity.inputs import MAX_TRIPLETS, needs_labels, validate_labelled, validate_triplets
+from nearer.similarity.inputs import MAX_TRIPLETS, validate_input
 from nearer.simulate import comparisons_from_labels
 
 N_SAMPLED = 100_000  # pairs that distances are estimated from
@@ -41,16 +41,13 @@ def validate_pairs(
             )
         table = validate_features(model, X, reset=reset)
         return table, _signed_pairs(pairs, y, len(table))
-    if needs_labels(model, y, comparisons=comparisons):
-        table, labels = validate_labelled(model, X, y, reset=reset)
+    table, labels, triplets = validate_input(model, X, y, comparisons, reset=reset)
+    if triplets is None:
         n = model.n_constraints or min(20 * len(np.unique(labels)) ** 2, MAX_TRIPLETS)
-        rows = comparisons_from_labels(labels, n, random).rows
-    else:
-        table = validate_features(model, X, reset=reset)
-        triplets = validate_triplets(X, comparisons)
-        if triplets.weights is not None and np.ptp(triplets.weights) > 0:
-            raise ValueError(f"{type(model).__name__} takes comparisons of equal weight; these differ in weight")
-        rows = triplets.rows
+        triplets = comparisons_from_labels(labels, n, random)
+    elif triplets.weights is not None and np.ptp(triplets.weights) > 0:
+        raise ValueError(f"{type(model).__name__} takes comparisons of equal weight; these differ in weight")
+    rows = triplets.rows
     both = np.stack([rows[:, [0, 1]], rows[:, [0, 2]]], axis=1).reshape(-1, 2)
     return table, Pairs(np.ascontiguousarray(both), np.tile([1.0, -1.0], len(rows)))
 

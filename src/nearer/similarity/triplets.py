@@ -108,13 +108,7 @@ class Triplets:
 
 
 def row_products(left: Any, right: Any) -> np.ndarray:
-    """Return the inner product of each row with the same row of another table.
-
-    Examples
-    --------
-    >>> row_products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    array([11.])
-    """
+    """Return the inner product of each row with the same row of another table."""
     if issparse(left) or issparse(right):
         thin, other = (left, right) if issparse(left) else (right, left)
         return np.asarray(thin.multiply(other).sum(axis=1)).ravel()

@@ -95,7 +95,6 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
     _constraints: ClassVar = {
         "n_neighbors": COUNT,

@@ -43,21 +43,8 @@ class Candidates(NamedTuple):
 class Impostors:
     """Returns, for any map, all pairs of a row and an impostor of it, with few others.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows sorted by class, centred; d directions that vary, since B is fitted in them.
-    lows, highs : array of shape (n,)
-        Where the class of each row begins and ends.
-    memory : int, default=MEMORY
-        Bytes of pairs to keep. Blocks that do not fit are searched at every call.
-
-    Attributes
-    ----------
-    n_searches : int
-        How often all rows were searched.
-    n_listed : int
-        Pairs kept.
+    X has rows sorted by class and centered; the class of a row is from ``lows`` to ``highs``. ``memory`` is the bytes
+    of pairs to keep: blocks that do not fit are searched at every call. ``n_listed`` pairs are kept.
     """
 
     def __init__(self, X: np.ndarray, lows: np.ndarray, highs: np.ndarray, memory: int = MEMORY) -> None:

@@ -17,25 +17,10 @@ from nearer.similarity.lmnn.impostors import MEMORY, Impostors
 
 
 class LargeMargin:
-    """The objective of rows, classes and targets as a function of the map L.
+    """The objective of rows, sorted by class and centered, as a function of the map L.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows sorted by class, centred.
-    labels : array of shape (n,)
-        Class numbers in ascending order.
-    targets : array of shape (n, k)
-        Row numbers of targets, -1 for none.
-    push_share : float
-        μ, the share of the push.
-    memory : int, default=MEMORY
-        Bytes of candidate pairs to keep.
-
-    Attributes
-    ----------
-    n_active : int
-        Hinges that were not zero at the last map.
+    ``targets`` has row numbers, -1 for none; ``push_share`` is μ. ``n_active`` counts the hinges above 0 at the last
+    map.
     """
 
     def __init__(

@@ -7,14 +7,9 @@ from sklearn.neighbors import NearestNeighbors
 
 
 def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Return the row numbers of the k nearest rows of the same class, the nearest first; -1 where there are fewer.
+    """Return the row numbers of the k nearest rows of the same class, the nearest first; -1 if there are fewer.
 
     Rows are sorted by class, and the class numbers are 0, 1, … without gaps.
-
-    Examples
-    --------
-    >>> target_neighbors(np.array([[0.0], [1.0], [3.0], [0.0], [9.0]]), np.array([0, 0, 0, 1, 1]), 1).T
-    array([[1, 0, 1, 4, 3]])
     """
     sizes = np.bincount(labels)
     targets = np.full((len(X), k), -1, dtype=np.intp)

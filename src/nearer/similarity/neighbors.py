@@ -27,14 +27,7 @@ def check_k(k: Any, n_objects: int) -> None:
 
 
 def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest inner products of each query with the items, to rounding, and their row numbers.
-
-    Examples
-    --------
-    >>> largest_products(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)[1]
-    array([[1, 2],
-           [0, 2]])
-    """
+    """Return the k largest inner products of each query with the items, to rounding, and their row numbers."""
     products, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
     for rows in blocks(len(queries), 512):
         n = rows.stop - rows.start

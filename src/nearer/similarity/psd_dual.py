@@ -19,14 +19,7 @@ from nearer.solver import Solver
 
 
 class ConstrainedDual(Solver):
-    """The positive semidefinite matrix of the smallest objective, by L-BFGS over the dual variables.
-
-    Examples
-    --------
-    >>> from nearer.similarity.cone import ConstrainedDual
-    >>> ConstrainedDual()
-    ConstrainedDual()
-    """
+    """The positive semidefinite matrix of the smallest objective, by L-BFGS over the dual variables."""
 
     needs = ("evaluate", "matrix")
     regularized: ClassVar = True
