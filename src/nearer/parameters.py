@@ -35,6 +35,12 @@ def is_count(value: Any) -> bool:
     return isinstance(value, INTEGERS) and not isinstance(value, bool) and int(value) > 0
 
 
+def check_count(name: str, value: Any, most: int, what: str = "") -> None:
+    """Raise a ValueError if a value is not an integer from 1 to ``most``."""
+    if not is_count(value) or value > most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most}{what}; got {value!r}")
+
+
 def one_of(*choices: str) -> Constraint:
     """Allow some strings."""
     wanted = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))

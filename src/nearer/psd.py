@@ -41,3 +41,9 @@ def project_psd(matrix: np.ndarray) -> np.ndarray:
     """Return the positive semidefinite matrix nearest to the symmetric part of a matrix."""
     factor = psd_factor(matrix)
     return factor.T @ factor
+
+
+def fix_signs(components: np.ndarray) -> np.ndarray:
+    """Return components with the largest entry of each row positive: the signs of eigenvectors are arbitrary."""
+    largest = components[np.arange(len(components)), np.argmax(np.abs(components), axis=1)]
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

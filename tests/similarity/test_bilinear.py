@@ -434,7 +434,7 @@ def test_an_index_is_of_one_model_only(data):
     model = BilinearSimilarity("oasis", n_triplets=300, random_state=0).fit(X, y)
     index = model.index(X)
     model.neighbors(X[:1], index, 3)
-    with pytest.raises(ValueError, match="made by another model, or before this one learned on"):
+    with pytest.raises(ValueError, match="made by another model, or before this one was fitted further"):
         model.partial_fit(X, y).neighbors(X[:1], index, 3)
 
 

@@ -12,8 +12,7 @@ from nearer.monitor import Monitor
 from nearer.psd import project_psd
 from nearer.similarity import SDCA
 from nearer.similarity.problem import Problem, duality_gap
-from nearer.similarity.psd_dual import ConstrainedDual
-from nearer.similarity.sdca import Ascent
+from nearer.similarity.sdca import Ascent, ConstrainedDual
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 

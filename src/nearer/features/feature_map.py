@@ -19,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.comparisons.rows import blocks
-from nearer.features.validation import validate_table
+from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import NONE, POSITIVE, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
@@ -75,8 +75,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-    >>> from nearer import OrdinalEmbedding
-    >>> from nearer.features import FeatureMap
+    >>> from nearer import FeatureMap, OrdinalEmbedding
     >>> from nearer.metrics import triplet_error
     >>> from nearer.simulate import all_triplets, comparisons_from_points
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
@@ -120,7 +119,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            X = validate_table(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+            X = validate_features(self, X, reset=True)
             X, points = _training_data(X, y)
             self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
             self.X_fit_ = X - self.feature_mean_
@@ -144,7 +143,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         array of shape (n, n_components), or (n,) after a fit to one number per object
         """
         check_is_fitted(self, "dual_coef_")
-        X = validate_table(self, X, dtype=np.float64, order="C", reset=False) - self.feature_mean_
+        X = validate_features(self, X) - self.feature_mean_
         points = np.empty((len(X), *self.dual_coef_.shape[1:]))
         for block in blocks(len(X), max(1, BLOCK // len(self.X_fit_))):
             points[block] = self._kernel(X[block]) @ self.dual_coef_ + self.intercept_
@@ -228,10 +227,9 @@ def _training_data(X: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def select_alpha(kernel: np.ndarray, points: np.ndarray) -> float:
-    """Return the smallest regularisation whose leave-one-out error is within one standard error of the best.
+    """Return the smallest regularization whose leave-one-out error is within one standard error of the best.
 
-    Shrinking a point to the centre lowers its squared error but does not improve the order of distances: hence the
-    smallest.
+    The smallest, since shrinking a point to the center lowers its squared error but not the order of distances.
     """
     scale = float(np.mean(np.diagonal(kernel))) or 1.0
     alphas = scale * np.array(ALPHAS)

@@ -211,13 +211,10 @@ def information_gain(X: Any, y: Any) -> np.ndarray:
 
 def _present(X: Any) -> csr_array:
     """Return 1.0 where X is not zero; X is not changed."""
-    if not issparse(X):
-        return csr_array(np.asarray(X) != 0, dtype=np.float64)
     table = csr_array(X, copy=True)
     table.sum_duplicates()  # two entries of one cell may add up to zero
-    present = csr_array(((table.data != 0).astype(np.float64), table.indices, table.indptr), shape=table.shape)
-    present.eliminate_zeros()
-    return present
+    table.eliminate_zeros()
+    return csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
 
 
 def _entropy_times(n: Any, part: np.ndarray) -> np.ndarray:

@@ -28,11 +28,9 @@ def triplet_error(points: ArrayLike, comparisons: Any) -> float:
     points = np.asarray(points)
     if points.ndim != 2:
         raise ValueError(f"points must be a table with one row per object; got shape {points.shape}")
-    if isinstance(comparisons, ComparisonSource):
-        parts = [_wrong_and_total(points, chunk) for chunk in comparisons.chunks()]
-    else:
-        parts = [_wrong_and_total(points, Comparisons.of(comparisons))]
-    wrong, total = (sum(column) for column in zip(*parts, strict=True))
+    is_source = isinstance(comparisons, ComparisonSource)
+    chunks = comparisons.chunks() if is_source else [Comparisons.of(comparisons)]
+    wrong, total = np.sum([_wrong_and_total(points, chunk) for chunk in chunks], axis=0)
     if not total > 0:
         raise ValueError("there is nothing to score: no comparisons, or none with a weight above 0")
     return float(wrong / total)
@@ -98,10 +96,9 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
 
 
 def superimpose(points: Floats, reference: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Rotate centred points onto a centred reference: orthogonal Procrustes (Schönemann 1966).
+    """Rotate centered points onto a centered reference: orthogonal Procrustes (Schönemann 1966).
 
-    Return both, padded with zeros to the same number of columns, the centre of the reference, and the sum of the
-    singular values of their cross product.
+    Return both, padded with zeros to one width, the center of the reference, and the sum of singular values.
     """
     n_dims = max(points.shape[1], reference.shape[1])
     points, reference = (np.pad(table, ((0, 0), (0, n_dims - table.shape[1]))) for table in (points, reference))

@@ -1,12 +1,12 @@
 """BilinearSimilarity: S(x, x') = xᵀMx', learned from triplets of features, as a scikit-learn estimator.
 
 ``fit`` checks its input, draws triplets from labels, chooses λ (:mod:`nearer.similarity.regularization`), has a
-solver (:mod:`~nearer.similarity.sdca`, :mod:`~nearer.similarity.psd_dual`, :mod:`~nearer.similarity.oasis`) solve the
-problem under a monitor, and sets the learned attributes.
+solver (:mod:`~nearer.similarity.sdca`, :mod:`~nearer.similarity.oasis`) solve the problem under a monitor, and sets the
+learned attributes.
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,15 +19,13 @@ from nearer.comparisons.random_state import resumed_generator
 from nearer.features.validation import check_scale
 from nearer.monitor import Monitor, Result
 from nearer.parameters import AUTO, BOOL, COUNT, NONE, POSITIVE, either, parametrized
-from nearer.psd import psd_factor
-from nearer.similarity.comparer import fix_signs
+from nearer.psd import fix_signs, psd_factor
 from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets, validate_input
 from nearer.similarity.oasis import OASIS
 from nearer.similarity.problem import Problem, Solution
-from nearer.similarity.psd_dual import ConstrainedDual
 from nearer.similarity.regularization import select_regularization
-from nearer.similarity.sdca import SDCA
+from nearer.similarity.sdca import SDCA, ConstrainedDual
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from nearer.solver import as_solver, solver_of
@@ -128,8 +126,8 @@ class BilinearSimilarity(SimilarityEstimator):
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import minmax_scale
     >>> from nearer import BilinearSimilarity
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = minmax_scale(X, (-1, 1))
+    >>> wine = load_wine()
+    >>> X, y = minmax_scale(wine.data, (-1, 1)), wine.target
     >>> model = BilinearSimilarity(random_state=0).fit(X, y)
     >>> similarities, indices = model.neighbors(X[:1], X, k=5)
     >>> y[indices].tolist()
@@ -151,11 +149,6 @@ class BilinearSimilarity(SimilarityEstimator):
     }
     _takes_sparse = True
     _metric = "inner product"
-    matrix_: np.ndarray = field(init=False)
-    n_steps_: int = field(init=False)
-    running_matrix_: np.ndarray = field(init=False)
-    regularization_: float | None = field(init=False)
-    gap_: float | None = field(init=False)
 
     solver: Any = "sdca"
     _: KW_ONLY
@@ -270,11 +263,6 @@ class BilinearSimilarity(SimilarityEstimator):
         return table
 
     def _loaded(self) -> None:
-        """Refuse what does not fit together."""
-        d = self.n_features_in_
-        if self.matrix_.shape != (d, d):
-            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
-        for name in ("components_", "running_matrix_"):
-            array = getattr(self, name, None)
-            if array is not None and (array.ndim != 2 or array.shape[1] != d):
-                raise ValueError(f"{name} of {d} features has shape {array.shape}")
+        super()._loaded()
+        if len(self.matrix_) != self.n_features_in_:
+            raise ValueError(f"matrix_ of {self.n_features_in_} features has shape {self.matrix_.shape}")

@@ -18,9 +18,9 @@ from nearer.comparisons.random_state import as_generator
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
 from nearer.metrics import retrieval_map_scorer
+from nearer.parameters import check_count
 from nearer.similarity.inputs import match_triplets
-from nearer.similarity.metric import METRICS, Metric
-from nearer.similarity.neighbors import N_SAMPLED, SearchIndex, check_k, search, without_self
+from nearer.similarity.neighbors import METRICS, N_SAMPLED, Metric, SearchIndex, search, without_self
 from nearer.similarity.projection import Projection, is_distance, is_projection, is_similarity
 from nearer.similarity.triplets import ENTRIES
 
@@ -63,10 +63,12 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         return METRICS[self._metric]
 
     def _loaded(self) -> None:
-        """Refuse what does not fit together."""
+        """Raise a ValueError if the arrays that were read do not fit the number of features."""
         d = getattr(self, "n_features_in_", None)
-        if self._basis.ndim != 2 or self._basis.shape[1] != d:
-            raise ValueError(f"the components of {d} features have shape {self._basis.shape}")
+        for name in self._learned_arrays:
+            array = getattr(self, name, None)
+            if name != "feature_names_in_" and array is not None and (array.ndim != 2 or array.shape[1] != d):
+                raise ValueError(f"{name} of {d} features has shape {array.shape}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,10 +133,6 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         ----------
         pairs
             As for :meth:`pair_score`.
-
-        Returns
-        -------
-        array of shape (n,)
         """
         return self._pair_values(pairs)
 
@@ -179,10 +177,6 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         ----------
         X, comparisons
             As for :meth:`predict_comparisons`.
-
-        Returns
-        -------
-        float
         """
         margins, triplets = self._margins(X, comparisons)
         if len(triplets) == 0 or (triplets.weights is not None and not triplets.weights.any()):
@@ -253,14 +247,13 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
                 raise ValueError("an index is searched with queries: pass their features")
             if X.metric != self._compare or not np.array_equal(X.basis, self._basis):
                 raise ValueError(
-                    "this index was made by another model, or before this one learned on: make a new index"
+                    "this index was made by another model, or before this one was fitted further: make a new index"
                 )
             return X.search(self._query_map(self._table(queries)), k)
         table = self._table(X)
+        check_count("k", k, table.shape[0] - (queries is None), ", the objects to search")
         if queries is None:
-            check_k(k, table.shape[0] - 1)
             return without_self(*search(self._compare, self._query_map(table), self._item_map(table), k + 1))
-        check_k(k, table.shape[0])
         return search(self._compare, self._query_map(self._table(queries)), self._item_map(table), k)
 
     def index(self, X: Any, *, random_state: Any = 0) -> SearchIndex:
@@ -284,9 +277,3 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         sample = as_generator(random_state).permutation(len(index))[:N_SAMPLED]
         index.measure_recall(self._query_map(table[sample]))
         return index
-
-
-def fix_signs(components: np.ndarray) -> np.ndarray:
-    """Return a projection with the largest entry of each row positive, so that it is the same everywhere."""
-    largest = components[np.arange(len(components)), np.argmax(np.abs(components), axis=1)]
-    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -57,10 +57,7 @@ def check_n_components(model: Any, table: Any) -> None:
 
 
 def match_triplets(X: Any, comparisons: Any) -> Comparisons:
-    """Return comparisons whose objects are rows of X, as triplets of its row numbers.
-
-    Comparisons with names are matched with the index of a DataFrame that has names.
-    """
+    """Return comparisons of rows of X as triplets of row numbers; names are matched with the index of a DataFrame."""
     triplets = Comparisons.of(comparisons)
     if triplets.shape[1] != 3:
         raise ValueError("a similarity of features learns from triplets (a, b, c); these are quadruplets")

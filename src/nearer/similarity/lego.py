@@ -6,7 +6,7 @@ divergence from where it was plus ½η(ŷ' - y)², in closed form: the distance 
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,12 +14,10 @@ import numpy as np
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import resumed_generator
 from nearer.parameters import POSITIVE, parametrized
-from nearer.psd import psd_factor
-from nearer.similarity.comparer import fix_signs
+from nearer.psd import fix_signs, psd_factor
 from nearer.similarity.estimator import SimilarityEstimator
-from nearer.similarity.logdet import PairPasses, PairProblem
+from nearer.similarity.logdet import PairPasses, PairProblem, squared_distance_sample, validate_pairs
 from nearer.similarity.loops import lego_change
-from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: the bounds
 
@@ -91,9 +89,6 @@ class LEGO(SimilarityEstimator):
     )  # fmt: skip
     _constraints: ClassVar = {"learning_rate": POSITIVE}
     _unit = "pass"
-    bounds_: tuple[float, float] = field(init=False)
-    n_pairs_: int = field(init=False)
-    n_updates_: int = field(init=False)
 
     learning_rate: float = 0.125
     _: KW_ONLY
@@ -137,6 +132,6 @@ class LEGO(SimilarityEstimator):
                 problem = PairProblem(table, signed, self.bounds_, lego_change, self.learning_rate)
                 result = PairPasses().solve(problem, matrix, monitor)
                 self.components_ = fix_signs(psd_factor(matrix))
-        self.n_updates_ = n_updates + result.solution[1]
-        self.n_pairs_ = n_pairs + result.history[-1]["n_steps"]
+        self.n_updates_: int = n_updates + result.solution[1]
+        self.n_pairs_: int = n_pairs + result.history[-1]["n_steps"]
         self._set_result(result, stacklevel=5)

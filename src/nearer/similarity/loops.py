@@ -3,7 +3,7 @@
 A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X[c]: no step makes a matrix of its
 own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
 the score of the next in one pass over it. Dense features of many columns go by blocks
-(:mod:`nearer.similarity.blocks`), of which only the coefficients are found here. Of sparse rows only the entries
+(:mod:`nearer.similarity.triplets`), of which only the coefficients are found here. Of sparse rows only the entries
 that are there are touched. ``duals`` are `nearer.similarity.sdca.Duals`;
 ``add_step`` and ``pair_change`` are bound to one of the functions below.
 """
@@ -17,19 +17,13 @@ add_step: Callable
 pair_change: Callable
 
 
-def sdca_dense(X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, z: Any, z_next: Any) -> None:
-    """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are space for one row of X."""
+def sdca_dense(
+    X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, score: float, z: Any, z_next: Any
+) -> None:
+    """Take a step of Algorithm 1 for each pick, the first with this score and z; ``z_next`` is space for another z."""
     d = X.shape[1]
     i = picks[0]
-    a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
-    score = 0.0
-    for k in range(d):
-        z[k] = X[b, k] - X[c, k]
-    for r in range(d):
-        part = 0.0
-        for k in range(d):
-            part += matrix[r, k] * z[k]
-        score += X[a, r] * part
+    a = rows[i, 0]
     for t in range(picks.size):
         change = _ascend(duals, i, score, now + t + 1)
         i = picks[min(t + 1, picks.size - 1)]

@@ -14,9 +14,8 @@ from nearer.monitor import Monitor
 from nearer.parameters import BOOL, POSITIVE, parametrized
 from nearer.psd import project_psd
 from nearer.similarity import loops
-from nearer.similarity.blocks import BLOCK, add_products, step_blocks
 from nearer.similarity.problem import Problem, Solution
-from nearer.similarity.triplets import Triplets
+from nearer.similarity.triplets import BLOCK, Triplets, add_products, step_blocks
 from nearer.solver import Solver
 
 MIN_STEPS_BETWEEN = 64  # from one projection to the next, or as many as there are columns
@@ -39,9 +38,9 @@ class OASIS(Solver):
 
     Examples
     --------
-    >>> from nearer.similarity import OASIS
-    >>> OASIS(aggressiveness=0.01)
-    OASIS(aggressiveness=0.01)
+    >>> from nearer.similarity import OASIS, BilinearSimilarity
+    >>> BilinearSimilarity(OASIS(aggressiveness=0.01))
+    BilinearSimilarity(solver=OASIS(aggressiveness=0.01))
     """
 
     needs = ("triplets",)
@@ -84,10 +83,9 @@ class OASIS(Solver):
 def oasis_steps(
     triplets: Triplets, matrix: np.ndarray, which: np.ndarray, caps: np.ndarray, symmetric: bool
 ) -> float:
-    """Take a passive-aggressive step for each of some triplets, in order, changing the matrix in place.
+    """Take passive-aggressive steps for some triplets, in order and in place; return the sum of losses before each.
 
-    Return the sum of the losses (1 - ⟨W, Xᵢ⟩)₊, each before its step. ``caps`` has the largest coefficient of
-    every triplet; with ``symmetric`` the matrix is, and stays, symmetric.
+    ``caps`` has the largest coefficient of every triplet; with ``symmetric`` the matrix is, and stays, symmetric.
     """
     if triplets.sparse:
         squares = (triplets.symmetric_squares if symmetric else triplets.squares)[which]

@@ -40,10 +40,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: M; of SDCA the gap and the dual variables that prove it; of OASIS its steps.
-
-    ``running_matrix`` is what OASIS learns on from where M is its projection.
-    """
+    """What a solver returns: M; of SDCA also the gap and the dual variables; of OASIS what it continues from."""
 
     matrix: np.ndarray
     gap: float | None = None
@@ -54,10 +51,8 @@ class Solution:
 
 def duality_gap(shares: np.ndarray, alpha: np.ndarray, scores: np.ndarray) -> float:
     """Return P(M(α)) - D(α) from the scores under M(α)."""
-    terms = np.where(
-        scores <= 1.0, np.square(1.0 - scores - 0.5 * alpha), alpha * (scores - 1.0) + 0.25 * alpha**2
-    )
-    return float(shares @ terms)
+    missing, beyond = np.square(1.0 - scores - 0.5 * alpha), alpha * (scores - 1.0) + 0.25 * alpha**2
+    return float(shares @ np.where(scores <= 1.0, missing, beyond))
 
 
 def primal(shares: np.ndarray, scores: np.ndarray, matrix: np.ndarray, regularization: float) -> float:

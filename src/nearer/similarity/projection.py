@@ -54,7 +54,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X : table of shape (n, d)
-            Features.
+            Features, of objects that are known or new.
 
         Returns
         -------

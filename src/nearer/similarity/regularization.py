@@ -43,10 +43,10 @@ class Trained(NamedTuple):
 def select_regularization(
     problem: Problem, comparisons: Comparisons, labels: np.ndarray | None, solver: Any, monitor: Monitor
 ) -> tuple[float, np.ndarray | None, Selection]:
-    """Return the λ that predicts what was held out best, dual variables to start from, and what was tried.
+    """Return the λ that predicts held-out data best, dual variables to start from, and what was tried.
 
-    ``problem`` is of all triplets, and ``comparisons`` has these as answers; ``labels`` is None where they were
-    not drawn from labels. The solver solves the problems of the folds from dual variables.
+    ``problem`` is of all triplets, and ``comparisons`` has these as answers; ``labels`` is None if they were not
+    drawn from labels.
     """
     table, random = problem.triplets.X, problem.random
     numbered = Comparisons(comparisons, extra={"row": np.arange(len(comparisons))})

@@ -4,12 +4,15 @@
 
 the first sum over rows and their targets, the second over those and all rows l of other classes. Both are sums
 over pairs, so the gradient is taken at the mapped points, where a pair costs two short vectors, and brought to L
-by one product with X. Only hinges that are not zero cost anything beyond a distance.
+by one product with X. Only hinges that are not zero cost anything beyond a distance. Targets, the nearest rows of the
+same class, are chosen before anything is learned.
 """
 
+import warnings
 from functools import cached_property
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from nearer.jit import bind
 from nearer.similarity.lmnn import loops
@@ -63,3 +66,26 @@ def target_covariance(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         total += differences.T @ differences
         count += len(rows)
     return total / count if total.any() else 2.0 * X.T @ X / len(X)
+
+
+def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Return the row numbers of the k nearest rows of the same class, the nearest first; -1 if there are fewer.
+
+    Rows are sorted by class, and the class numbers are 0, 1, … without gaps.
+    """
+    sizes = np.bincount(labels)
+    targets = np.full((len(X), k), -1, dtype=np.intp)
+    for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+        few = min(k, int(size) - 1)
+        if few > 0:
+            nearest = NearestNeighbors(n_neighbors=few).fit(X[first : first + size])
+            targets[first : first + size, :few] = first + nearest.kneighbors(return_distance=False)
+    alone = int((sizes == 1).sum())
+    if alone == len(sizes):
+        raise ValueError(f"each of the {alone} classes has one member; LMNN pulls members of a class together")
+    if alone:
+        warnings.warn(
+            f"{alone} of {len(sizes)} classes have one member, which has no target but still pushes others away",
+            stacklevel=4,
+        )
+    return targets

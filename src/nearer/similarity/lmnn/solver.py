@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from nearer.monitor import Monitor
 from nearer.similarity.lmnn.problem import LargeMargin
+from nearer.similarity.row_space import center_groups
 from nearer.solver import Solver
 
 CORRECTIONS = 10  # pairs of vectors that L-BFGS keeps
@@ -21,7 +22,7 @@ RIDGE = 1e-3  # of the mean variance, added to C: no direction is stretched beyo
 class ScaledLBFGS(Solver):
     """L-BFGS in coordinates in which the targets' differences have the identity as covariance.
 
-    Where it finds no lower point even along the gradient (the hinge has edges), it has converged as well.
+    If it finds no lower point even along the gradient (the hinge has edges), it has converged as well.
     """
 
     needs = ("value_and_gradient", "target_covariance", "n_active")
@@ -72,21 +73,14 @@ def first_map(problem: LargeMargin, n_components: int, monitor: Monitor) -> np.n
     child = monitor.child(ROUGH_ITER, ROUGH_TOL, relative=True)
     L = ScaledLBFGS().solve(rough, np.eye(rough.X.shape[1]), child).solution
     points = rough.X @ L.T
-    candidates = [
-        directions.T @ L
-        for directions in (
-            leading_directions(points.T @ points, n_components),
-            discriminant_directions(points, problem.labels, n_components),
-        )
-    ]
-    return min(candidates, key=lambda few: rough.value_and_gradient(few)[0]) @ principal.T
+    leading = leading_directions(points.T @ points, n_components)
+    discriminant = discriminant_directions(points, problem.labels, n_components)
+    return min(leading.T @ L, discriminant.T @ L, key=lambda few: rough.value_and_gradient(few)[0]) @ principal.T
 
 
 def discriminant_directions(points: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
     """Return orthonormal directions of the largest variance relative to that within classes (Fisher)."""
-    sizes = np.bincount(labels)
-    means = np.add.reduceat(points, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
-    off = points - means[labels]
+    off = center_groups(points, labels)
     if not off.any():  # members of a class are all equal: whatever tells classes apart will do
         return leading_directions(points.T @ points, count)
     directions = eigh(points.T @ points, add_ridge(off.T @ off))[1][:, : -count - 1 : -1]
