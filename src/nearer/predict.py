@@ -71,8 +71,8 @@ class ComparisonPredictor:
         n_known = self._n_known
         rows = match_objects(as_comparisons(questions), self.names_, n_known)
         parts = [self._pair_distances(rows[block]) for block in blocks(len(rows), BLOCK)]
-        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
-        return np.concatenate(near), np.concatenate(far)
+        near, far = np.concatenate(parts, axis=1) if parts else np.empty((2, 0))
+        return near, far
 
     @property
     def classes_(self) -> np.ndarray:

@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-12  # eigenvalues relative to the largest that a factor leaves o
 def psd_points(matrix: np.ndarray, threshold: float = 0.0, expected_rank: int | None = None) -> np.ndarray:
     """Return points X, with XXᵀ the matrix K that minimizes |K - matrix|² / 2 + threshold · trace(K).
 
-    Columns are in ascending order of their eigenvalues. ``expected_rank`` decides how these are computed, not which.
+    ``expected_rank`` decides how eigenvalues are computed, not which.
     """
     few = expected_rank is not None and expected_rank * FEW < len(matrix)
     how = {"driver": "evr", "subset_by_value": (threshold, np.inf)} if few else {"driver": "evd"}

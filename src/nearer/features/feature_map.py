@@ -1,8 +1,8 @@
 """From features to points of a learned map, for objects without any comparisons.
 
 Comparisons determine points only for the objects in them. If objects have features (pixels, words, ingredients),
-regularised least squares with a Gaussian kernel predicts points from features, as in the retrieval experiment of
-Ma et al. 2018 (SVRG-SBB). The regularisation can be selected by leave-one-out errors, which kernel ridge
+regularized least squares with a Gaussian kernel predicts points from features, as in the retrieval experiment of
+Ma et al. 2018 (SVRG-SBB). The regularization can be selected by leave-one-out errors, which kernel ridge
 regression has in closed form.
 """
 
@@ -31,15 +31,15 @@ BLOCK = 1 << 21  # entries of the kernel between new and known objects that are 
 class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedModel, BaseEstimator):
     """Predict points of a learned map for unseen objects from their features.
 
-    Kernel ridge regression from features to points: minimises the squared distance between predicted and learned
+    Kernel ridge regression from features to points: minimizes the squared distance between predicted and learned
     points plus ``alpha`` times the squared norm of the function.
 
     Parameters
     ----------
     kernel : {"rbf", "linear"}, default="rbf"
-        exp(-gamma ‖x - z‖²), or the inner product after centring.
+        exp(-gamma ‖x - z‖²), or the inner product after centering.
     alpha : float or "auto", default=0.1
-        Regularisation. "auto" selects the smallest of 100, 31.6, 10, …, 0.0001 (times the mean of the kernel's
+        Regularization. "auto" selects the smallest of 100, 31.6, 10, …, 0.0001 (times the mean of the kernel's
         diagonal, which is 1 for "rbf") whose leave-one-out squared error is within one standard error of the best.
         Use it with a "linear" kernel, whose scale is that of the features.
     gamma : float, optional
@@ -48,11 +48,11 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Attributes
     ----------
     alpha_ : float
-        Regularisation as used.
+        Regularization as used.
     gamma_ : float or None
         ``gamma`` as used; None for "linear".
     X_fit_ : array of shape (n_objects, n_features)
-        Features of the known objects, centred.
+        Features of the known objects, centered.
     dual_coef_ : array of shape (n_objects, n_components) or (n_objects,)
         Weights of the known objects.
     feature_mean_ : array of shape (n_features,)
@@ -182,7 +182,6 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return 1.0 / float(spread) if spread > 0 else 1.0
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n, d = self.X_fit_.shape
         means, weights, intercept = self.feature_mean_.shape, self.dual_coef_.shape, self.intercept_.shape

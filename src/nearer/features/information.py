@@ -182,7 +182,6 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         return mask
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n = self.n_features_in_
         if self.scores_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):

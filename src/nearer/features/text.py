@@ -178,7 +178,6 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         return csr_array(normalize(counts, copy=False))
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n = len(self.terms_)
         if self.terms_.dtype.kind != "U" or self.terms_.shape != (n,) or len(set(self.terms_.tolist())) != n:

@@ -10,13 +10,13 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import resumed_generator
 from nearer.features.validation import check_scale
+from nearer.iterative import IterativeEstimator
 from nearer.monitor import Monitor, Result
 from nearer.parameters import AUTO, BOOL, COUNT, NONE, POSITIVE, either, parametrized
 from nearer.psd import fix_signs, psd_factor
@@ -24,6 +24,7 @@ from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets, validate_input
 from nearer.similarity.oasis import OASIS
 from nearer.similarity.problem import Problem, Solution
+from nearer.similarity.projection import available
 from nearer.similarity.regularization import select_regularization
 from nearer.similarity.sdca import SDCA, ConstrainedDual
 from nearer.similarity.triplets import Triplets
@@ -34,17 +35,17 @@ SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}
 MAX_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
 
 
-def _is_online(model: Any) -> bool:
-    if not isinstance(as_solver(model.solver, SOLVERS), OASIS):
-        raise AttributeError("only OASIS continues from earlier triplets, with partial_fit")
-    return True
+if_online = available(
+    lambda model: isinstance(as_solver(model.solver, SOLVERS), OASIS),
+    "only OASIS continues from earlier triplets, with partial_fit",
+)
 
 
 @parametrized
-class BilinearSimilarity(SimilarityEstimator):
+class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
     """A similarity of features, S(x, x') = xᵀMx', learned from "x is more similar to x⁺ than to x⁻".
 
-    Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
+    Minimizes the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
     stochastic dual coordinate ascent, which bounds its distance from the optimum; or learns online, triplet by
     triplet, as OASIS. The similarity need not be symmetric. It compares directions and lengths, not positions:
     scale the features so that zero means something, for instance to [-1, 1] or to rows of unit length.
@@ -52,7 +53,7 @@ class BilinearSimilarity(SimilarityEstimator):
     Parameters
     ----------
     solver : {"sdca", "oasis"} or object, default="sdca"
-        SDCA minimises the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
+        SDCA minimizes the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
         :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``.
     regularization : "auto" or float, default="auto"
         λ of SDCA. "auto" tries values from large to small on held-out data: a fifth of the objects of each class
@@ -181,7 +182,7 @@ class BilinearSimilarity(SimilarityEstimator):
         self._set_solution(result, problem.regularization if regularized else None)
         self._set_result(result, "raise max_iter, tol or regularization", stacklevel=5, warn=regularized)
 
-    @available_if(_is_online)
+    @if_online
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Continue from further triplets, each once and in their order (OASIS).
 

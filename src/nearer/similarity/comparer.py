@@ -1,4 +1,4 @@
-"""What every learned similarity or distance of features does: compare objects, judge triplets, find neighbours.
+"""What every learned similarity or distance of features does: compare objects, judge triplets, find neighbors.
 
 A model that ranks objects has a query map and an item map, from features to vectors, and a metric that compares
 the one with the other. A bilinear similarity xᵀMx' maps queries to Mᵀx, leaves items as they are and takes inner
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
@@ -21,7 +20,7 @@ from nearer.metrics import retrieval_map_scorer
 from nearer.parameters import check_count
 from nearer.similarity.inputs import match_triplets
 from nearer.similarity.neighbors import METRICS, N_SAMPLED, Metric, SearchIndex, search, without_self
-from nearer.similarity.projection import Projection, is_distance, is_projection, is_similarity
+from nearer.similarity.projection import Projection, if_distance, if_projection, if_similarity
 from nearer.similarity.triplets import ENTRIES
 
 
@@ -40,9 +39,9 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     n_features_in_: int
 
     # scikit-learn would wrap methods of this class and lose their conditions, hence auto_wrap_output_keys=None.
-    transform = available_if(is_projection)(Projection.transform)
-    fit_transform = available_if(is_projection)(TransformerMixin.fit_transform)
-    get_feature_names_out = available_if(is_projection)(ClassNamePrefixFeaturesOutMixin.get_feature_names_out)
+    transform = if_projection(Projection.transform)
+    fit_transform = if_projection(TransformerMixin.fit_transform)
+    get_feature_names_out = if_projection(ClassNamePrefixFeaturesOutMixin.get_feature_names_out)
 
     @property
     def _basis(self) -> np.ndarray:
@@ -85,7 +84,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     def _all_values(self, A: Any, B: Any) -> np.ndarray:
         return self._compare.table(self._query_map(self._table(A)), self._item_map(self._table(B)))
 
-    @available_if(is_similarity)
+    @if_similarity
     def similarity(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarity of every row of A and every row of B.
 
@@ -100,7 +99,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return self._all_values(A, B)
 
-    @available_if(is_distance)
+    @if_distance
     def distance(self, A: Any, B: Any) -> np.ndarray:
         """Return the learned distance of every row of A and every row of B; tables and result as for similarity.
 
@@ -125,7 +124,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return self._compare.sign * self._pair_values(pairs)
 
-    @available_if(is_distance)
+    @if_distance
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distance of the two objects of each pair.
 
@@ -224,11 +223,11 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         Parameters
         ----------
         queries : table of shape (m, d), or None
-            Features of the queries; None takes every row of X and leaves it out of its own neighbours.
+            Features of the queries; None takes every row of X and leaves it out of its own neighbors.
         X : table of shape (n, d), or SearchIndex
             Features of the objects to search, or an index of them (:meth:`index`) for an approximate search.
         k : int, default=5
-            Number of neighbours of each query.
+            Number of neighbors of each query.
 
         Returns
         -------

@@ -1,17 +1,16 @@
-"""What the similarities and distances that iterate share: ``fit`` from class labels or comparisons."""
+"""What similarities and distances share that learn from class labels or comparisons: ``fit``."""
 
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
 from nearer.parameters import check_parameters, unchanged_on_failure
 from nearer.similarity.comparer import FeatureComparer
 
 
-class SimilarityEstimator(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
-    """Base of estimators that learn iteratively from class labels or comparisons; a subclass defines ``_fit``."""
+class SimilarityEstimator(FeatureComparer, SavedModel, BaseEstimator):
+    """Base of estimators that learn from class labels or comparisons; a subclass defines ``_fit``."""
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
         """Learn from class labels or comparisons.

@@ -27,10 +27,7 @@ def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset
 
 
 def needs_labels(model: Any, y: Any, **other: Any) -> bool:
-    """Whether a model learns from labels y: not where there is another input, such as comparisons.
-
-    A pipeline passes y to all its steps, also to one that learns from comparisons before a classifier.
-    """
+    """Whether a model learns from labels y: not if there is another input; a pipeline passes y to all its steps."""
     if any(value is not None for value in other.values()):
         return False
     if y is None:

@@ -1,6 +1,6 @@
 """ITML: the Mahalanobis distance nearest to a prior in LogDet divergence that keeps similar pairs close.
 
-Davis et al. 2007: A minimises D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for similar pairs and
+Davis et al. 2007: A minimizes D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for similar pairs and
 ≥ l for dissimilar ones, with slack. Bregman projections onto one constraint after another are rank-one changes
 A ← A + β Az zᵀA that keep A positive definite. The step is that of the paper for any slack γ,
 γ/(γ+1) (1/p - 1/ξ), which is the often quoted ½(1/p - γ/ξ) at γ = 1 only.
@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import child_generator
+from nearer.iterative import IterativeEstimator
 from nearer.parameters import NONE, POSITIVE, Constraint, either, is_number, parametrized
 from nearer.psd import fix_signs, psd_factor
 from nearer.similarity.estimator import SimilarityEstimator
@@ -29,7 +30,7 @@ def _are_bounds(value: Any) -> bool:
 
 
 @parametrized
-class ITML(SimilarityEstimator):
+class ITML(IterativeEstimator, SimilarityEstimator):
     """Information-theoretic metric learning: similar pairs come close, others stay apart, little else changes.
 
     Parameters

@@ -13,6 +13,7 @@ import numpy as np
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import resumed_generator
+from nearer.iterative import IterativeEstimator
 from nearer.parameters import POSITIVE, parametrized
 from nearer.psd import fix_signs, psd_factor
 from nearer.similarity.estimator import SimilarityEstimator
@@ -23,7 +24,7 @@ CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: the bou
 
 
 @parametrized
-class LEGO(SimilarityEstimator):
+class LEGO(IterativeEstimator, SimilarityEstimator):
     """LogDet exact gradient online: a distance that learns from one pair after another.
 
     It starts from Euclidean distance, scaled such that the mean squared distance is 1: the units of the features

@@ -112,10 +112,7 @@ class PairProblem:
 
 @parametrized
 class PairPasses(Solver):
-    """Passes over the pairs of a problem, in their order.
-
-    With ``settle``, the relative change of the multipliers in a pass is reported as the residual.
-    """
+    """Passes over the pairs, in order; with ``settle`` the relative change of multipliers is the residual."""
 
     needs = ("run_pass",)
 

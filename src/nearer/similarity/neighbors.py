@@ -73,8 +73,7 @@ def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarra
         n = rows.stop - rows.start
         best, best_indices = np.empty((n, 0)), np.empty((n, 0), dtype=np.intp)
         for part in blocks(items.shape[0], max(k, ENTRIES // 512)):
-            scores = items[part] @ queries[rows].T if issparse(items) else queries[rows] @ items[part].T
-            scores = np.asarray(scores.T if issparse(items) else scores)
+            scores = _products(queries[rows], items[part])
             places = _top(scores, min(k, scores.shape[1]))
             best = np.hstack([best, np.take_along_axis(scores, places, axis=1)])
             best_indices = np.hstack([best_indices, places + part.start])
@@ -190,7 +189,7 @@ class SearchIndex:
         queries : array of shape (m, e)
             Query vectors.
         k : int
-            Number of neighbours. Where the index finds fewer, the search is exact.
+            Number of neighbors. Where the index finds fewer, the search is exact.
 
         Returns
         -------

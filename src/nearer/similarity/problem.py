@@ -1,4 +1,4 @@
-"""The regularised problem of a bilinear similarity, its dual, and the gap between the two.
+"""The regularized problem of a bilinear similarity, its dual, and the gap between the two.
 
 The objective is P(M) = Σ pᵢ (1 - sᵢ)₊² + λ/2 ‖M‖² with scores sᵢ = ⟨M, Xᵢ⟩ and shares pᵢ (1/n without weights).
 The dual is D(α) = Σ pᵢ (αᵢ - αᵢ²/4) - λ/2 ‖M(α)‖² over α ≥ 0, M(α) = Σ pᵢ αᵢ Xᵢ / λ.

@@ -126,11 +126,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
 
 
 def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the map in whose points the covariance within chunks is the identity, where rows vary.
-
-    Fewer components than columns are the best directions by Fisher's criterion; rows of zeros stand for directions
-    in which X does not vary.
-    """
+    """Return L, in whose points the covariance within chunks is the identity; with fewer rows, the best by Fisher."""
     spread = np.ptp(X, axis=0)
     spread[spread == 0.0] = 1.0
     rows = (X - X.mean(axis=0)) / spread  # columns in equal units, for precision
@@ -154,7 +150,9 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
         return (axes / np.sqrt(values)) @ axes.T / spread
     # eigh made the total covariance of the directions the identity, and their share of it within chunks diagonal.
     components = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
-    return np.vstack([components, np.zeros((n_components - len(components), X.shape[1]))])
+    return np.vstack(
+        [components, np.zeros((n_components - len(components), X.shape[1]))]
+    )  # X does not vary further
 
 
 def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:

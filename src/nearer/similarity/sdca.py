@@ -18,7 +18,7 @@ from nearer.parameters import one_of, parametrized
 from nearer.psd import project_psd
 from nearer.similarity import loops
 from nearer.similarity.problem import Problem, Solution
-from nearer.similarity.triplets import BLOCK, Triplets, add_products, step_blocks
+from nearer.similarity.triplets import Triplets, take_steps
 from nearer.solver import Solver
 
 FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where single steps are fastest
@@ -26,7 +26,7 @@ FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where sing
 
 @parametrized
 class SDCA(Solver):
-    """Stochastic dual coordinate ascent: each step maximises the dual along the variable of one triplet.
+    """Stochastic dual coordinate ascent: each step maximizes the dual along the variable of one triplet.
 
     An epoch draws as many triplets as there are, uniformly. The fit converges when the duality gap is no more than
     ``tol``.
@@ -126,19 +126,12 @@ class Ascent:
         triplets = self.triplets
         if len(picks) == 0:
             return
-        if triplets.sparse:
-            loop, rows = bind(loops.sdca_sparse), (triplets.table, triplets.rows)
-            loop(*rows, self._duals, picks, self.n_steps, self.matrix, triplets.workspace)
-        elif triplets.n_features < FEW_COLUMNS:
-            x, z = (part[0] for part in triplets.gather(picks[:1]))
-            first = float(x @ self.matrix @ z), z, np.empty_like(z)
-            loop, rows = bind(loops.sdca_dense), (triplets.X, triplets.rows)
-            loop(*rows, self._duals, picks, self.n_steps, self.matrix, *first)
+        if triplets.sparse or triplets.n_features >= FEW_COLUMNS:
+            take_steps(triplets, self.matrix, picks, loops.ascend, self._duals, self.n_steps)
         else:
-            loop, changes = bind(loops.sdca_block), np.empty(BLOCK)
-            for block, x, z, scores, products in step_blocks(triplets, self.matrix, picks):
-                loop(scores, products, self._duals, picks[block], self.n_steps + block.start, changes)
-                add_products(self.matrix, x, z, changes[: len(x)])
+            x, z = (part[0] for part in triplets.gather(picks[:1]))
+            first, rows = (float(x @ self.matrix @ z), z, np.empty_like(z)), (triplets.X, triplets.rows)
+            bind(loops.sdca_dense)(*rows, self._duals, picks, self.n_steps, self.matrix, *first)
         self.n_steps += len(picks)
 
 

@@ -12,7 +12,7 @@ matrices, a small triangular recursion and one more product to change the matrix
 at the speed of matrix products, where a pass over a large matrix per step would be bound by memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -118,19 +118,38 @@ def row_products(left: Any, right: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", left, right)
 
 
-def step_blocks(
-    triplets: Triplets, matrix: np.ndarray, picks: np.ndarray, symmetric: bool = False
-) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield for each block its place, its x and z, scores under the matrix as it is, and ⟨Xₛ, Xₜ⟩."""
-    for start in range(0, len(picks), BLOCK):
-        block = slice(start, min(start + BLOCK, len(picks)))
+def take_steps(
+    triplets: Triplets,
+    matrix: np.ndarray,
+    picks: np.ndarray,
+    coefficient: Callable,
+    state: Any,
+    now: int = 0,
+    symmetric: bool = False,
+) -> float:
+    """Take a step for each pick, in order and in place; return the sum of the losses before each.
+
+    ``coefficient`` is `ascend` or `passive_aggressive` of the loops, with its state. With ``symmetric`` the matrix is,
+    and stays, symmetric.
+    """
+    if triplets.sparse:
+        add_step = loops.add_symmetric if symmetric else loops.add_general
+        loop = bind(loops.sparse_steps, coefficient=coefficient, add_step=add_step)
+        return float(loop(triplets.table, triplets.rows, state, picks, now, matrix, triplets.workspace))
+    loop, changes, total = bind(loops.dense_block, coefficient=coefficient), np.empty(BLOCK), 0.0
+    for block in blocks(len(picks), BLOCK):
         x, z = triplets.gather(picks[block])
         scores = np.einsum("ij,ij->i", x @ matrix, z)
         products = (x @ x.T) * (z @ z.T)
         if symmetric:
             crossed = x @ z.T
             products = 0.5 * (products + crossed * crossed.T)
-        yield block, x, z, scores, products
+        total += loop(scores, products, state, picks[block], now + block.start, changes)
+        steps = (0.5 if symmetric else 1.0) * changes[: len(x)]
+        add_products(matrix, x, z, steps)
+        if symmetric:
+            add_products(matrix, z, x, steps)
+    return total
 
 
 def add_products(matrix: np.ndarray, x: np.ndarray, z: np.ndarray, changes: np.ndarray) -> None:

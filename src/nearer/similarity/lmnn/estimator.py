@@ -1,4 +1,4 @@
-"""LMNN: large margin nearest neighbours, as a scikit-learn estimator.
+"""LMNN: large margin nearest neighbors, as a scikit-learn estimator.
 
 ``fit`` checks its input, sorts rows by class, chooses targets, states the problem
 (:mod:`nearer.similarity.lmnn.problem`), solves it (:mod:`nearer.similarity.lmnn.solver`) and sets what was
@@ -27,9 +27,9 @@ from nearer.similarity.row_space import varying_directions
 
 @parametrized
 class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
-    """Large margin nearest neighbours: a distance that pulls neighbours of a class near and pushes others away.
+    """Large margin nearest neighbors: a distance that pulls neighbors of a class near and pushes others away.
 
-    Minimises ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
+    Minimizes ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
     d(i, j) = ‖L(x_i - x_j)‖²: i any row, j its targets (the nearest of its class by plain distance), l any row of
     another class.
 

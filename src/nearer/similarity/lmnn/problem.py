@@ -20,20 +20,16 @@ from nearer.similarity.lmnn.impostors import MEMORY, Impostors
 
 
 class LargeMargin:
-    """The objective of rows, sorted by class and centered, as a function of the map L.
-
-    ``targets`` has row numbers, -1 for none; ``push_share`` is μ. ``n_active`` counts the hinges above 0 at the last
-    map.
-    """
+    """The objective of rows, sorted by class and centered, and their targets (-1: none) as a function of the map L."""
 
     def __init__(
         self, X: np.ndarray, labels: np.ndarray, targets: np.ndarray, push_share: float, memory: int = MEMORY
     ) -> None:
         self.X, self.labels, self.targets = np.ascontiguousarray(X), labels, targets
-        self.push_share = push_share
+        self.push_share = push_share  # μ
         lows, highs = np.searchsorted(labels, labels, "left"), np.searchsorted(labels, labels, "right")
         self.impostors = Impostors(self.X, lows, highs, memory)
-        self.n_active = 0
+        self.n_active = 0  # hinges above 0 at the last map
         self._reaches, self._push, self._pull = bind(loops.reaches), bind(loops.push), bind(loops.pull)
 
     @cached_property
@@ -69,10 +65,7 @@ def target_covariance(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Return the row numbers of the k nearest rows of the same class, the nearest first; -1 if there are fewer.
-
-    Rows are sorted by class, and the class numbers are 0, 1, … without gaps.
-    """
+    """Return the row numbers of the k nearest rows of the same class, -1 if there are fewer; rows sorted by class."""
     sizes = np.bincount(labels)
     targets = np.full((len(X), k), -1, dtype=np.intp)
     for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):

@@ -1,7 +1,7 @@
-"""Minimises the objective of LMNN: where to start, in which coordinates, and L-BFGS.
+"""Minimizes the objective of LMNN: where to start, in which coordinates, and L-BFGS.
 
 L-BFGS is fast where the objective is round. That of LMNN is as round as the covariance C of the differences of
-rows and their targets, so it is minimised over A = L C^½ instead of L: ten steps then do what takes hundreds.
+rows and their targets, so it is minimized over A = L C^½ instead of L: ten steps then do what takes hundreds.
 """
 
 import numpy as np
@@ -20,10 +20,7 @@ RIDGE = 1e-3  # of the mean variance, added to C: no direction is stretched beyo
 
 
 class ScaledLBFGS(Solver):
-    """L-BFGS in coordinates in which the targets' differences have the identity as covariance.
-
-    If it finds no lower point even along the gradient (the hinge has edges), it has converged as well.
-    """
+    """L-BFGS in coordinates in which the targets' differences have the identity as covariance."""
 
     needs = ("value_and_gradient", "target_covariance", "n_active")
 
@@ -53,7 +50,7 @@ class ScaledLBFGS(Solver):
         limit = monitor.max_iter + 1  # the monitor says when to stop
         options = {"maxiter": limit, "maxfun": 20 * limit, "maxcor": CORRECTIONS, "ftol": 0.0, "gtol": 1e-10}
         end = minimize(objective, first, jac=True, method="L-BFGS-B", callback=report, options=options)
-        monitor.stop("converged")
+        monitor.stop("converged")  # also if no point along the gradient is lower: the hinge has edges
         return end.x.reshape(L.shape) @ stretch
 
 
