@@ -155,10 +155,7 @@ def check_certifiable(loss: Any, regularization: float) -> None:
 
 
 def lower_bound(height: float, smallest: float, regularization: float, n_objects: int) -> float:
-    """Return a lower bound of the objective of every kernel, from the weighted mean of lines below the losses.
-
-    `height` is that of the lines, `smallest` a lower bound of the smallest eigenvalue of their slope.
-    """
+    """Return a lower bound of every kernel's objective, from the lines' mean height and smallest eigenvalue."""
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 
 

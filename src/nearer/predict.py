@@ -175,5 +175,5 @@ class EmbeddingPredictor(ComparisonPredictor):
         -------
         array of shape (len(objects), n_components)
         """
-        n_known = self._n_known
+        n_known = self._n_known  # raises NotFittedError before anything else is missed
         return self.embedding_[object_indices(objects, self.names_, n_known)]

@@ -194,7 +194,6 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(f"the kernel {self.kernel!r} and gamma_={self.gamma_} do not fit together")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that y may have several columns."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -188,7 +188,6 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
             raise ValueError(f"scores of shape {self.scores_.shape} and an order do not fit {n} columns")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that X may be sparse and that classes are required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True

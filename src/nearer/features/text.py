@@ -188,7 +188,6 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
             raise ValueError(f"{n} terms and idf or scores of shape {shapes} do not fit together")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that the input is texts, not a table of numbers."""
         tags = super().__sklearn_tags__()
         tags.input_tags = InputTags(string=True, two_d_array=False)
         return tags

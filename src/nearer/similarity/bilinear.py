@@ -238,8 +238,7 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
         """Set what a solver learned, and remove what another may have left."""
         solution: Solution = result.solution
         for name in ("components_", "running_matrix_", "n_steps_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         self.matrix_, self.gap_, self.regularization_ = solution.matrix, solution.gap, ridge
         if self.psd:
             self.components_ = fix_signs(psd_factor(solution.matrix))

@@ -37,10 +37,6 @@ def _products(queries: Any, items: Any) -> np.ndarray:
     return np.asarray((items @ queries.T).T if issparse(items) else queries @ items.T)
 
 
-def _product_margins(queries: Any, near: Any, far: Any) -> np.ndarray:
-    return row_products(queries, near - far)
-
-
 def _distances(queries: Any, items: Any) -> np.ndarray:
     return np.linalg.norm(queries - items, axis=1)
 
@@ -60,7 +56,7 @@ def _distance_ranking(queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]
 
 METRICS = {
     "inner product": Metric(
-        1.0, "ip", _products, row_products, _product_margins, lambda queries, items: (queries, items)
+        1.0, "ip", _products, row_products, lambda q, near, far: row_products(q, near - far), lambda q, x: (q, x)
     ),
     "euclidean": Metric(-1.0, "l2sq", cdist, _distances, _distance_margins, _distance_ranking),
 }

@@ -54,7 +54,9 @@ class OASIS(Solver):
         """Pass over the triplets from a solution, or from the identity."""
         triplets, n = problem.triplets, len(problem.triplets)
         symmetric = self.symmetric or problem.psd
-        matrix, n_steps = self._first_matrix(triplets, start, symmetric)
+        start = start or Solution(np.eye(triplets.n_features))
+        matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
+        matrix, n_steps = 0.5 * (matrix + matrix.T) if symmetric else matrix, start.n_steps
         caps = self.aggressiveness * triplets.weights
         between = max(MIN_STEPS_BETWEEN, len(matrix)) if problem.psd else n
         go_on = True
@@ -70,13 +72,6 @@ class OASIS(Solver):
         if problem.psd:
             return Solution(project_psd(matrix), n_steps=n_steps, running_matrix=matrix)
         return Solution(matrix, n_steps=n_steps)
-
-    @staticmethod
-    def _first_matrix(triplets: Triplets, start: Solution | None, symmetric: bool) -> tuple[np.ndarray, int]:
-        if start is None:
-            return np.eye(triplets.n_features), 0
-        matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
-        return (0.5 * (matrix + matrix.T) if symmetric else matrix), start.n_steps
 
 
 def oasis_steps(
