@@ -41,6 +41,12 @@ def join_or(words: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def check_count(name: str, value: Any, most: int, what: str = "") -> None:
+    """Raise a ValueError if a value is not an integer from 1 to ``most``."""
+    if not is_count(value) or value > most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most}{what}; got {value!r}")
+
+
 def one_of(*choices: str) -> Constraint:
     """Allow some strings."""
     return Constraint(lambda value: isinstance(value, str) and value in choices, join_or(map(repr, choices)))
