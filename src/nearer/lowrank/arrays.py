@@ -139,24 +139,3 @@ class Workspace(NamedTuple):
         """Return the workspace for vectors of so many entries together."""
         shapes = (2, k), (2, k), (2, 2), (2, k), (4, k)
         return cls(np.empty(entries, dtype=np.int32), np.empty(entries), *(np.empty(shape) for shape in shapes))
-
-
-class BlockWorkspace(NamedTuple):
-    """The small arrays of a step along r columns at rank k."""
-
-    E: np.ndarray
-    U: np.ndarray
-    change: np.ndarray
-    omega: np.ndarray
-    theta: np.ndarray
-    small: np.ndarray
-    wide: np.ndarray
-    middle: np.ndarray
-    tall: np.ndarray
-    vector: np.ndarray
-
-    @classmethod
-    def of(cls, r: int, k: int) -> Self:
-        """Return the workspace for r columns."""
-        shapes = [*[(r, k)] * 3, *[(r, r)] * 2, (4, r, r), (5, r, k), (3, 2 * r, 2 * r), (2, 2 * r, k), (k,)]
-        return cls._make(np.empty(shape) for shape in shapes)
