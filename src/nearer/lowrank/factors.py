@@ -260,11 +260,37 @@ class FixedRankPSD(_Manifold):
         self._take(FactorStep(Y, rows, G, E, H, H, 0.375 * twice - 0.5 * D, D - 0.5 * twice))
 
 
+def run_steps(
+    loop: Any, problem: Any, steps: np.ndarray, taken: int, factors: Any, work: Any, losses: np.ndarray,
+    matrix: _Manifold | None = None, least: float = 0.0,
+) -> None:  # fmt: skip
+    """Take all steps of a problem by a loop, after ``taken`` others; see `nearer.lowrank.loops.take_steps`.
+
+    If they are steps along a manifold, ``matrix`` has the factors; see `FixedRank.run`.
+    """
+
+    def run(start: int, stop: int) -> int:
+        limits = (np.inf, np.inf) if matrix is None else matrix.limits(least)
+        return int(loop(problem, steps, (start, stop, taken), limits, factors, work, losses))
+
+    if matrix is None:
+        run(0, len(steps))
+    else:
+        matrix.run(len(steps), run, least)
+
+
+def product_svd(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, σ and V of left · rightᵀ = U diag(σ) Vᵀ, without the product of the thin matrices."""
+    P, R = np.linalg.qr(left)
+    Q, S = (P, R) if right is left else np.linalg.qr(right)
+    U, values, Vt = np.linalg.svd(R @ S.T)
+    return P @ U, values, Q @ Vt.T
+
+
 def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:
     """Return orthogonal factors of equal size of the same W, its small singular values raised to the least."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ValueError("numbers are no longer finite")
-    bases, corners = zip(*(np.linalg.qr(matrix) for matrix in matrices), strict=True)
-    left, values, right = np.linalg.svd(corners[0] @ corners[-1].T)
+    left, values, right = product_svd(matrices[0], matrices[-1])
     roots = np.sqrt(np.maximum(values, least))
-    return [bases[0] @ left * roots, bases[-1] @ right.T * roots][: len(matrices)]
+    return [left * roots, right * roots][: len(matrices)]

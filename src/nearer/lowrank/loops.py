@@ -14,14 +14,32 @@ All small matrices with k columns hold one vector per row: ``U[a]`` is column a 
 learners take, along one column or two; :mod:`nearer.lowrank.gradients` has those along any number.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer.jit import noinline
 from nearer.lowrank.vectors import add_outer, dot, project, row, sparse_dot, times
 
+if TYPE_CHECKING:  # bound by `bind`
+    find_gradient: Any = None
+    take_step: Any = None
+
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
+
+
+def take_steps(problem: Any, steps: Any, span: Any, limits: Any, factors: Any, work: Any, losses: Any) -> int:
+    """Take the steps from ``span[0]`` to ``span[1]`` of a problem and fill in the losses; return where it stopped.
+
+    That is negative, and maybe earlier than the end, if a factor is to be reorthogonalized. ``span[2]`` is the number
+    of steps taken in earlier runs. ``find_gradient`` returns a gradient, the loss, and whether there is a step to take.
+    """
+    start, stop, before = span
+    for t in range(start, stop):
+        gradient, losses[t], active = find_gradient(problem, t, factors, work)
+        if active and take_step(factors, gradient, losses[t], steps[t], before + t, limits, work):
+            return -(t + 1)
+    return stop
 
 
 def limit_step(step: float, size: float) -> float:

@@ -37,7 +37,7 @@ from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.low_rank.predict import LowRankComparer
 from nearer.similarity.low_rank.sampling import ComparisonSampler, LabelSampler
 from nearer.similarity.low_rank.solvers import SOLVERS, TripletStream, select_rate
-from nearer.solver import as_solver, chunk_size
+from nearer.solver import as_solver
 
 STEPS_PER_OBJECT, PASSES = 20, 3
 MIN_STEPS, MAX_STEPS = 20_000, 1_000_000
@@ -293,7 +293,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         return table, labels, comparisons
 
     def _stream_monitor(self, n_steps: int, judge: Judge | None = None) -> Monitor:
-        n_chunks = -(-n_steps // chunk_size(n_steps))
+        n_chunks = TripletStream(None, 0.0, n_steps).n_chunks
         return self._monitor(max_iter=n_chunks, judge=judge, snapshot=lambda model: model.factors)
 
     def _start(self, table: Any, sampler: Any, random: np.random.Generator, monitor: Monitor) -> FactorModel:
