@@ -97,7 +97,7 @@ def draw(scores, true, seed, steps, most=1000):
     Y = Labels(np.array([0, len(true)]), np.asarray(true, dtype=np.int32))
     draws = Draws.of(seed, 0, L)._replace(most=most)
     steps_of_pa = {"prepare": loops.prepare_pa, "take_step": loops.step_pa, **violations.BY_FACTOR}
-    finders = {"find_gradient": loops.find_gradient, "find_violation": violations.draw_violation}
+    finders = {"learn_from": loops.learn_from_row, "find_violation": violations.draw_violation}
     loop = bind(take_steps, **finders, **steps_of_pa)
     rows, pairs = Rows.of(np.array([[1.0]])), []
     for step in range(steps):

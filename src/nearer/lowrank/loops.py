@@ -22,8 +22,7 @@ from nearer.jit import noinline
 from nearer.lowrank.vectors import add_outer, dot, project, row, sparse_dot, times
 
 if TYPE_CHECKING:  # bound by `bind`
-    find_gradient: Any = None
-    take_step: Any = None
+    learn_from: Any = None
 
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
 
@@ -32,12 +31,11 @@ def take_steps(problem: Any, steps: Any, span: Any, limits: Any, factors: Any, w
     """Take the steps from ``span[0]`` to ``span[1]`` of a problem and fill in the losses; return where it stopped.
 
     That is negative, and maybe earlier than the end, if a factor is to be reorthogonalized. ``span[2]`` is the number
-    of steps taken in earlier runs. ``find_gradient`` returns a gradient, the loss, and whether there is a step to take.
+    of steps taken in earlier runs.
     """
     start, stop, before = span
     for t in range(start, stop):
-        gradient, losses[t], active = find_gradient(problem, t, factors, work)
-        if active and take_step(factors, gradient, losses[t], steps[t], before + t, limits, work):
+        if learn_from(problem, t, steps[t], before + t, limits, factors, work, losses):
             return -(t + 1)
     return stop
 

@@ -14,16 +14,22 @@ from nearer.lowrank.vectors import project, project_table, row, times
 if TYPE_CHECKING:  # bound by `bind`
     prepare: Any = None
     find_violation: Any = None
+    take_step: Any = None
 
 
-def find_gradient(problem: Any, t: int, model: Any, work: Any) -> Any:
-    """Return v and x of row ``order[t]`` of a problem (X, Y, order, draws), its loss, and whether there is any."""
+def learn_from_row(
+    problem: Any, t: int, step: float, number: int, limits: Any, model: Any, work: Any, losses: Any
+) -> bool:
+    """Take the step of row ``order[t]`` of a problem (X, Y, order, draws); return whether to reorthogonalize."""
     X, Y, order, draws = problem
     i = order[t]
     columns, values = row(X, i)
     table, weights = prepare(model, columns, values, work)
-    size, loss = find_violation(table, columns, weights, Y, i, t, draws, work)
-    return (work.columns[:size], work.values[:size], columns, values), loss, size > 0
+    size, losses[t] = find_violation(table, columns, weights, Y, i, t, draws, work)
+    if size == 0:
+        return False
+    gradient = work.columns[:size], work.values[:size], columns, values  # v, and x
+    return bool(take_step(model, gradient, losses[t], step, number, limits, work))
 
 
 def prepare_loreta(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any, Any]:
@@ -60,11 +66,12 @@ def step_perceptron(
     model: Any, gradient: Any, loss: float, step: float, number: int, limits: Any, work: Any
 ) -> bool:
     """Take a subgradient step of the matrix."""
+    W = model[0]
     labels, v, columns, values = gradient
     for e in range(columns.size):
         feature, scaled = columns[e], step * values[e]
         for c in range(labels.size):
-            model[0][feature, labels[c]] += scaled * v[c]
+            W[feature, labels[c]] += scaled * v[c]
     return False
 
 

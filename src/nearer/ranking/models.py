@@ -61,7 +61,7 @@ class RankingModel:
     @cached_property
     def _loop(self) -> Any:
         find = violations.draw_violation if self.warp else violations.find_violations
-        return bind(take_steps, find_gradient=loops.find_gradient, find_violation=find, **self.functions)
+        return bind(take_steps, learn_from=loops.learn_from_row, find_violation=find, **self.functions)
 
     def _take(
         self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray, *manifold: Any

@@ -3,9 +3,9 @@
 A triplet (a, b, c) has the query q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz should be at least
 one. Where it has more than three columns, those from the third on are candidates for c, and the one most similar
 to a is taken. The features are `Rows`, so dense and sparse ones look alike. A problem is these and the triplets.
-`nearer.lowrank.loops.take_steps` is bound to the function that finds the gradient of a triplet, and to the step of a
-solver: gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A
-and B are the same.
+`learn_from_triplet` is bound to the function that finds the gradient of a triplet, and to the step of a solver:
+gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A and B are
+the same.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,15 +16,24 @@ from nearer.jit import noinline
 from nearer.lowrank.vectors import add_outer, dot, project_table, row, subtract_rows, times
 
 if TYPE_CHECKING:  # bound by `bind`
+    find_gradient: Any = None
+    take_step: Any = None
     project: Any = None
     value: Any = None
     slopes: Any = None
 
 
-def hinge_gradient(problem: Any, t: int, factors: Any, work: Any) -> Any:
+def learn_from_triplet(
+    problem: Any, t: int, step: float, number: int, limits: Any, factors: Any, work: Any, losses: Any
+) -> bool:
+    """Take the step of a triplet; return whether to reorthogonalize."""
+    gradient, losses[t], active = find_gradient(problem[0], problem[1][t], factors[0], factors[-1], work)
+    return active and take_step(factors, gradient, losses[t], step, number, limits, work)
+
+
+def hinge_gradient(X: Any, triplet: Any, A: Any, B: Any, work: Any) -> Any:
     """Return q, z, the loss [1 - qᵀWz]₊ and whether there is any; its gradient in W is -½(qzᵀ + zqᵀ), or -qzᵀ."""
-    X, triplet = problem[0], problem[1][t]
-    A, B, E, D = factors[0], factors[-1], work.E, work.D
+    E, D = work.E, work.D
     p, x = row(X, triplet[0])
     project(A, p, x, work.vectors[0], E[0])
     c = most_similar(X, triplet, B, E[0], work) if triplet.size > 3 else triplet[2]
@@ -37,10 +46,9 @@ def hinge_gradient(problem: Any, t: int, factors: Any, work: Any) -> Any:
     return (p, x, q, y), loss, loss != 0.0
 
 
-def distance_gradient(problem: Any, t: int, factors: Any, work: Any) -> Any:
+def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
     """Return u = X[a] - X[b], v = X[a] - X[c], and the loss of the squared distances ‖Yᵀu‖² and ‖Yᵀv‖²."""
-    X, triplet = problem[0], problem[1][t]
-    Y, E, D, half = factors[0], work.E, work.D, work.values.size // 2
+    E, D, half = work.E, work.D, work.values.size // 2
     a = triplet[0]
     c = nearest(X, triplet, Y, work) if triplet.size > 3 else triplet[2]
     n = subtract_rows(X, a, triplet[1], work.columns[:half], work.values[:half])

@@ -41,7 +41,8 @@ class FactorModel:
             "pa": passive_aggressive_step,
         }
         how = project if manifold else project_table
-        self._loop = bind(take_steps, loss, find_gradient=gradient, take_step=steps[step], project=how)
+        parts = {"find_gradient": gradient, "take_step": steps[step], "project": how}
+        self._loop = bind(take_steps, loss, learn_from=loops.learn_from_triplet, **parts)
         self._inner_loop = bind(loops.inner_steps, project=project)
         self._work = Workspace.of(k, (2 if loss is None else 4) * rows.longest)
         self._inner = k if identify else 0
