@@ -7,8 +7,8 @@ costs what the entries of its gradient and k² cost, and gives the same iterates
 """
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ class _Manifold:
     """What matrices of fixed rank share: factors that are reorthogonalized when necessary."""
 
     factors: tuple[Factor, ...]
-    _loop: ClassVar[Callable[..., bool]]  # of gradients of the fewest columns
 
     def __init__(self, *matrices: Any) -> None:
         checked = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
@@ -98,14 +97,10 @@ class _Manifold:
                 self.settle(least)
             done = abs(stop)
 
-    @cached_property
-    def _compiled(self) -> tuple[Callable[..., bool], Workspace]:
-        return bind(self._loop, limit_step=loops.full_step), Workspace.of(self.rank, 0)
-
-    def _take_compiled(self, *gradients: Any) -> None:
-        """Take a step by the loop."""
-        loop, work = self._compiled
-        self._end_step(loop(self.factors, *gradients, self.limits(), work))
+    def _take_compiled(self, loop: Callable[..., bool], *gradients: Any) -> None:
+        """Take a step as printed by a loop for few columns."""
+        compiled = _compile_as_printed(loop)
+        self._end_step(compiled(self.factors, *gradients, self.limits(), Workspace.of(self.rank, 0)))
 
     def _take(self, *steps: FactorStep) -> None:
         """Take the steps of all factors, densely if an R would become singular."""
@@ -130,6 +125,11 @@ class _Manifold:
         self.reorthogonalize()
 
 
+@cache
+def _compile_as_printed(loop: Callable[..., bool]) -> Callable[..., bool]:
+    return bind(loop, limit_step=loops.full_step)
+
+
 class FixedRank(_Manifold):
     """A matrix W = ABᵀ of fixed rank that takes gradient steps along the manifold of such matrices.
 
@@ -143,7 +143,8 @@ class FixedRank(_Manifold):
     A, B : arrays
         The current factors.
     n_reorthogonalizations : int
-        How often the small matrices were multiplied into the tables.
+        How often the small matrices were multiplied into the tables: against rounding, every 10,000 steps or
+        when their condition requires it.
 
     Examples
     --------
@@ -159,8 +160,6 @@ class FixedRank(_Manifold):
     >>> bool(np.abs(model.A @ model.B.T - target).max() < 1e-8)
     True
     """
-
-    _loop = staticmethod(loops.take_loreta_step)
 
     def __init__(self, A: Any, B: Any) -> None:
         super().__init__(A, B)
@@ -189,7 +188,7 @@ class FixedRank(_Manifold):
         if right.shape[1] != r:
             raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns, not the same number")
         if r == 1:
-            self._take_compiled(columns_of(left), columns_of(right))
+            self._take_compiled(loops.take_loreta_step, columns_of(left), columns_of(right))
             return
         (rows, G, E), (columns, H, F) = project(A, left), project(B, right)
         U, V, one = A.C @ E, B.C @ F, np.eye(r)
@@ -225,15 +224,8 @@ class FixedRankPSD(_Manifold):
     [1.0, 0.0, 0.0, 0.5]
     """
 
-    _loop = staticmethod(loops.take_loreta_psd_step)
-
     def __init__(self, Y: Any) -> None:
         super().__init__(Y)
-
-    @property
-    def Y(self) -> np.ndarray:
-        """The factor."""
-        return self.factors[0].matrix
 
     def step(self, P: Any, D: Any) -> None:
         """Step along P D Pᵀ, which is minus the step size times the gradient (Algorithm 5, for any rank).
@@ -252,12 +244,17 @@ class FixedRankPSD(_Manifold):
             raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
         D = 0.5 * (D + D.T)
         if r <= 2:
-            self._take_compiled(columns_of(P), D)
+            self._take_compiled(loops.take_loreta_psd_step, columns_of(P), D)
             return
         rows, G, E = project(Y, P)
         H = Y.C @ E
         twice = D @ (H.T @ H) @ D
         self._take(FactorStep(Y, rows, G, E, H, H, 0.375 * twice - 0.5 * D, D - 0.5 * twice))
+
+    @property
+    def Y(self) -> np.ndarray:
+        """The factor."""
+        return self.factors[0].matrix
 
 
 def run_steps(

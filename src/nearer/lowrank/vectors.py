@@ -15,10 +15,8 @@ def row(X: Any, i: int) -> tuple[Any, Any]:
     return X.columns[place : place + stop - first], X.values[first:stop]
 
 
-@noinline
-def project_table(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
-    """Put Ãᵀg into ``out``: `project` of a factor whose R is the identity."""
-    table = factor.table
+def sum_rows(table: Any, columns: Any, values: Any, out: Any) -> None:
+    """Put Tᵀg of a table T and a sparse vector g into ``out``, row by row as they lie in memory."""
     for j in range(out.size):
         out[j] = 0.0
     for e in range(columns.size):
@@ -28,15 +26,18 @@ def project_table(factor: Any, columns: Any, values: Any, scratch: Any, out: Any
 
 
 @noinline
+def project_table(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
+    """Put Ãᵀg into ``out``: `project` of a factor whose R is the identity."""
+    sum_rows(factor.table, columns, values, out)
+
+
+@noinline
 def project(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
     """Put Aᵀg = Rᵀ(Ãᵀg) of a sparse vector g into ``out``."""
-    table, R = factor.table, factor.R
+    R = factor.R
+    sum_rows(factor.table, columns, values, scratch)
     for j in range(out.size):
-        scratch[j] = out[j] = 0.0
-    for e in range(columns.size):
-        place, value = columns[e], values[e]
-        for j in range(out.size):
-            scratch[j] += value * table[place, j]
+        out[j] = 0.0
     for i in range(out.size):
         value = scratch[i]
         for j in range(out.size):

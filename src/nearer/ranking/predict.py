@@ -57,8 +57,8 @@ class RankingPredictor(ClassifierMixin):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
 
         Returns
         -------
@@ -83,8 +83,8 @@ class RankingPredictor(ClassifierMixin):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
         k : int
             How many.
 
@@ -106,8 +106,8 @@ class RankingPredictor(ClassifierMixin):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
         y : indicator matrix of shape (n, n_labels), or array of shape (n,)
             What is true, written as in training. Rows without labels do not count.
         sample_weight : array of shape (n,), optional

@@ -87,8 +87,8 @@ class PassiveAggressive(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, PassiveAggressive
-    >>> LabelRanker(solver=PassiveAggressive())
-    LabelRanker(solver=PassiveAggressive())
+    >>> LabelRanker(20, PassiveAggressive(), learning_rate=0.1)  # the largest step
+    LabelRanker(learning_rate=0.1, rank=20, solver=PassiveAggressive())
     """
 
     model, stored_in, factored = PassiveAggressiveModel, "label_factors_", True
@@ -104,8 +104,9 @@ class Perceptron(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, Perceptron
-    >>> LabelRanker(solver=Perceptron())
-    LabelRanker(solver=Perceptron())
+    >>> model = LabelRanker(solver=Perceptron(), random_state=0)
+    >>> model.fit([[0.0, 1.0], [1.0, 0.0]], ["cat", "dog"]).predict([[0.1, 0.9]])
+    array(['cat'], dtype='<U3')
     """
 
     model, stored_in = PerceptronModel, "coef_"
@@ -117,8 +118,11 @@ class GroupPerceptron(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import GroupPerceptron, LabelRanker
-    >>> LabelRanker(solver=GroupPerceptron())
-    LabelRanker(solver=GroupPerceptron())
+    >>> model = LabelRanker(solver=GroupPerceptron(), learning_rate=0.1, random_state=0)
+    >>> model.fit([[0.0, 1.0], [1.0, 0.0]], [[1, 0], [0, 1]])
+    LabelRanker(learning_rate=0.1, random_state=0, solver=GroupPerceptron())
+    >>> model.coef_.shape
+    (2, 2)
     """
 
     model, stored_in = GroupPerceptronModel, "theta_"
@@ -135,8 +139,8 @@ class Popularity(Solver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, Popularity
-    >>> LabelRanker(solver=Popularity())
-    LabelRanker(solver=Popularity())
+    >>> LabelRanker(solver=Popularity()).fit([[0.0], [1.0], [1.0]], ["cat", "dog", "dog"]).predict([[0.0]])
+    array(['dog'], dtype='<U3')
     """
 
     stored_in: ClassVar[str] = ""

@@ -23,14 +23,6 @@ if TYPE_CHECKING:  # bound by `bind`
     slopes: Any = None
 
 
-def learn_from_triplet(
-    problem: Any, t: int, step: float, number: int, limits: Any, factors: Any, work: Any, losses: Any
-) -> bool:
-    """Take the step of a triplet; return whether to reorthogonalize."""
-    gradient, losses[t], active = find_gradient(problem[0], problem[1][t], factors[0], factors[-1], work)
-    return active and take_step(factors, gradient, losses[t], step, number, limits, work)
-
-
 def hinge_gradient(X: Any, triplet: Any, A: Any, B: Any, work: Any) -> Any:
     """Return q, z, the loss [1 - qᵀWz]₊ and whether there is any; its gradient in W is -½(qzᵀ + zqᵀ), or -qzᵀ."""
     E, D = work.E, work.D
@@ -61,6 +53,14 @@ def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
     D[0, 0], D[1, 1] = -by_near, -by_far
     D[0, 1] = D[1, 0] = 0.0
     return (p, x, q, y), value(near, far), by_near != 0.0 or by_far != 0.0
+
+
+def learn_from_triplet(
+    problem: Any, t: int, step: float, number: int, limits: Any, factors: Any, work: Any, losses: Any
+) -> bool:
+    """Take the step of a triplet; return whether to reorthogonalize."""
+    gradient, losses[t], active = find_gradient(problem[0], problem[1][t], factors[0], factors[-1], work)
+    return active and take_step(factors, gradient, losses[t], step, number, limits, work)
 
 
 @noinline

@@ -103,9 +103,9 @@ class PassiveAggressive(TripletSolver):
 
     Examples
     --------
-    >>> from nearer.similarity import PassiveAggressive
-    >>> PassiveAggressive()
-    PassiveAggressive()
+    >>> from nearer.similarity import LowRankSimilarity, PassiveAggressive
+    >>> LowRankSimilarity(10, PassiveAggressive(), learning_rate=0.1)
+    LowRankSimilarity(learning_rate=0.1, rank=10, solver=PassiveAggressive())
     """
 
     step = "pa"
