@@ -10,7 +10,6 @@ from nearer import LabelRanker
 from nearer.features.validation import validate_features
 from nearer.jit import bind
 from nearer.lowrank import Factor, Rows, Workspace
-from nearer.lowrank.loops import take_steps
 from nearer.ranking import SOLVERS, loops, violations
 from nearer.ranking.init import initial_factors
 from nearer.ranking.models import Draws
@@ -97,8 +96,7 @@ def draw(scores, true, seed, steps, most=1000):
     Y = Labels(np.array([0, len(true)]), np.asarray(true, dtype=np.int32))
     draws = Draws.of(seed, 0, L)._replace(most=most)
     steps_of_pa = {"prepare": loops.prepare_pa, "take_step": loops.step_pa, **violations.BY_FACTOR}
-    finders = {"learn_from": loops.learn_from_row, "find_violation": violations.draw_violation}
-    loop = bind(take_steps, **finders, **steps_of_pa)
+    loop = bind(loops.take_steps, find_violation=violations.draw_violation, **steps_of_pa)
     rows, pairs = Rows.of(np.array([[1.0]])), []
     for step in range(steps):
         work, losses = Workspace.of(1, Y.most + 1, rows.longest, L), np.empty(1)

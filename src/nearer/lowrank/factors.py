@@ -261,9 +261,10 @@ def run_steps(
     loop: Any, problem: Any, steps: np.ndarray, taken: int, factors: Any, work: Any, losses: np.ndarray,
     matrix: _Manifold | None = None, least: float = 0.0,
 ) -> None:  # fmt: skip
-    """Take all steps of a problem by a loop, after ``taken`` others; see `nearer.lowrank.loops.take_steps`.
+    """Take all steps of a problem by a loop, after ``taken`` others, and fill in the losses.
 
-    If they are steps along a manifold, ``matrix`` has the factors; see `FixedRank.run`.
+    If they are steps along a manifold, ``matrix`` has the factors. The loop takes the steps from ``span[0]`` to
+    ``span[1]`` after ``span[2]`` of earlier runs, and returns where it stopped: minus that to reorthogonalize.
     """
 
     def run(start: int, stop: int) -> int:

@@ -14,30 +14,14 @@ All small matrices with k columns hold one vector per row: ``U[a]`` is column a 
 learners take, along one column or two; :mod:`nearer.lowrank.gradients` has those along any number.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearer.jit import noinline
 from nearer.lowrank.vectors import add_outer, dot, project, row, sparse_dot, times
 
-if TYPE_CHECKING:  # bound by `bind`
-    learn_from: Any = None
-
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
-
-
-def take_steps(problem: Any, steps: Any, span: Any, limits: Any, factors: Any, work: Any, losses: Any) -> int:
-    """Take the steps from ``span[0]`` to ``span[1]`` of a problem and fill in the losses; return where it stopped.
-
-    That is negative, and maybe earlier than the end, if a factor is to be reorthogonalized. ``span[2]`` is the number
-    of steps taken in earlier runs.
-    """
-    start, stop, before = span
-    for t in range(start, stop):
-        if learn_from(problem, t, steps[t], before + t, limits, factors, work, losses):
-            return -(t + 1)
-    return stop
 
 
 def limit_step(step: float, size: float) -> float:

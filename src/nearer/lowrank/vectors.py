@@ -15,8 +15,10 @@ def row(X: Any, i: int) -> tuple[Any, Any]:
     return X.columns[place : place + stop - first], X.values[first:stop]
 
 
-def sum_rows(table: Any, columns: Any, values: Any, out: Any) -> None:
-    """Put Tᵀg of a table T and a sparse vector g into ``out``, row by row as they lie in memory."""
+@noinline
+def project_table(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
+    """Put Ãᵀg into ``out``: `project` of a factor whose R is the identity."""
+    table = factor.table
     for j in range(out.size):
         out[j] = 0.0
     for e in range(columns.size):
@@ -26,18 +28,15 @@ def sum_rows(table: Any, columns: Any, values: Any, out: Any) -> None:
 
 
 @noinline
-def project_table(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
-    """Put Ãᵀg into ``out``: `project` of a factor whose R is the identity."""
-    sum_rows(factor.table, columns, values, out)
-
-
-@noinline
 def project(factor: Any, columns: Any, values: Any, scratch: Any, out: Any) -> None:
     """Put Aᵀg = Rᵀ(Ãᵀg) of a sparse vector g into ``out``."""
-    R = factor.R
-    sum_rows(factor.table, columns, values, scratch)
+    table, R = factor.table, factor.R
     for j in range(out.size):
-        out[j] = 0.0
+        scratch[j] = out[j] = 0.0
+    for e in range(columns.size):
+        place, value = columns[e], values[e]
+        for j in range(out.size):
+            scratch[j] += value * table[place, j]
     for i in range(out.size):
         value = scratch[i]
         for j in range(out.size):

@@ -1,4 +1,4 @@
-"""What label ranking and each of its solvers put into the compiled loop, `nearer.lowrank.loops.take_steps`.
+"""The compiled loop of label ranking, one row after another, and what each solver puts into it.
 
 A row x of `Rows` has its true labels in `Labels`. A step has three parts: a solver prepares what labels are scored
 with; a vector v of few labels, along which the loss falls, is found (:mod:`nearer.ranking.violations`); and the
@@ -17,19 +17,19 @@ if TYPE_CHECKING:  # bound by `bind`
     take_step: Any = None
 
 
-def learn_from_row(
-    problem: Any, t: int, step: float, number: int, limits: Any, model: Any, work: Any, losses: Any
-) -> bool:
-    """Take the step of row ``order[t]`` of a problem (X, Y, order, draws); return whether to reorthogonalize."""
+def take_steps(problem: Any, steps: Any, span: Any, limits: Any, model: Any, work: Any, losses: Any) -> int:
+    """Take a step along each row of a problem (X, Y, order, draws); see `nearer.lowrank.factors.run_steps`."""
     X, Y, order, draws = problem
-    i = order[t]
-    columns, values = row(X, i)
-    table, weights = prepare(model, columns, values, work)
-    size, losses[t] = find_violation(table, columns, weights, Y, i, t, draws, work)
-    if size == 0:
-        return False
-    gradient = work.columns[:size], work.values[:size], columns, values  # v, and x
-    return bool(take_step(model, gradient, losses[t], step, number, limits, work))
+    for t in range(span[0], span[1]):
+        i = order[t]
+        columns, values = row(X, i)
+        table, weights = prepare(model, columns, values, work)
+        size, losses[t] = find_violation(table, columns, weights, Y, i, t, draws, work)
+        if size > 0:
+            gradient = work.columns[:size], work.values[:size], columns, values  # v, and x
+            if take_step(model, gradient, losses[t], steps[t], span[2] + t, limits, work):
+                return -(t + 1)
+    return int(span[1])
 
 
 def prepare_loreta(model: Any, columns: Any, values: Any, work: Any) -> tuple[Any, Any]:

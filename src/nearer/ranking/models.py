@@ -12,7 +12,6 @@ import numpy as np
 
 from nearer.jit import bind
 from nearer.lowrank import Factor, FixedRank, Rows, Workspace, run_steps
-from nearer.lowrank.loops import take_steps
 from nearer.ranking import loops, violations
 from nearer.ranking.targets import Labels
 
@@ -61,7 +60,7 @@ class RankingModel:
     @cached_property
     def _loop(self) -> Any:
         find = violations.draw_violation if self.warp else violations.find_violations
-        return bind(take_steps, learn_from=loops.learn_from_row, find_violation=find, **self.functions)
+        return bind(loops.take_steps, find_violation=find, **self.functions)
 
     def _take(
         self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray, *manifold: Any

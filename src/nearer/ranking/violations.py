@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.jit import noinline
-from nearer.lowrank.vectors import sum_rows
 
 if TYPE_CHECKING:  # bound by `bind`
     score_label: Any = None
@@ -61,14 +60,24 @@ def score_by_matrix(table: Any, columns: Any, weights: Any, scores: Any, label: 
     return score
 
 
+def fill_by_matrix(table: Any, columns: Any, weights: Any, scores: Any) -> None:
+    """Compute the scores of all labels row by row of the matrix, as they lie in memory."""
+    for label in range(scores.size):
+        scores[label] = 0.0
+    for e in range(columns.size):
+        feature, weight = columns[e], weights[e]
+        for label in range(scores.size):
+            scores[label] += weight * table[feature, label]
+
+
 def read_filled(table: Any, columns: Any, weights: Any, scores: Any, label: int) -> float:
-    """Return a score that `sum_rows` computed."""
+    """Return a score that `fill_by_matrix` computed."""
     return float(scores[label])
 
 
 # What labels are scored with: rows of a table of labels by k, or columns of a matrix of features by labels.
 BY_FACTOR = {"score_label": score_by_factor, "fill_scores": fill_nothing, "read_score": score_by_factor}
-BY_MATRIX = {"score_label": score_by_matrix, "fill_scores": sum_rows, "read_score": read_filled}
+BY_MATRIX = {"score_label": score_by_matrix, "fill_scores": fill_by_matrix, "read_score": read_filled}
 
 
 @noinline

@@ -3,7 +3,7 @@
 A triplet (a, b, c) has the query q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz should be at least
 one. Where it has more than three columns, those from the third on are candidates for c, and the one most similar
 to a is taken. The features are `Rows`, so dense and sparse ones look alike. A problem is these and the triplets.
-`learn_from_triplet` is bound to the function that finds the gradient of a triplet, and to the step of a solver:
+`take_steps` is bound to the function that finds the gradient of a triplet, and to the step of a solver:
 gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A and B are
 the same.
 """
@@ -55,12 +55,14 @@ def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
     return (p, x, q, y), value(near, far), by_near != 0.0 or by_far != 0.0
 
 
-def learn_from_triplet(
-    problem: Any, t: int, step: float, number: int, limits: Any, factors: Any, work: Any, losses: Any
-) -> bool:
-    """Take the step of a triplet; return whether to reorthogonalize."""
-    gradient, losses[t], active = find_gradient(problem[0], problem[1][t], factors[0], factors[-1], work)
-    return active and take_step(factors, gradient, losses[t], step, number, limits, work)
+def take_steps(problem: Any, steps: Any, span: Any, limits: Any, factors: Any, work: Any, losses: Any) -> int:
+    """Take a step along each triplet of a problem (X, triplets); see `nearer.lowrank.factors.run_steps`."""
+    X, triplets = problem
+    for t in range(span[0], span[1]):
+        gradient, losses[t], active = find_gradient(X, triplets[t], factors[0], factors[-1], work)
+        if active and take_step(factors, gradient, losses[t], steps[t], span[2] + t, limits, work):
+            return -(t + 1)
+    return int(span[1])
 
 
 @noinline

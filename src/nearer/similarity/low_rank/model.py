@@ -7,7 +7,7 @@ import numpy as np
 
 from nearer.jit import bind
 from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Rows, Workspace, run_steps
-from nearer.lowrank.loops import loreta_psd_step, loreta_step, passive_aggressive_step, take_steps
+from nearer.lowrank.loops import loreta_psd_step, loreta_step, passive_aggressive_step
 from nearer.lowrank.vectors import project, project_table
 from nearer.similarity.low_rank import loops
 
@@ -42,7 +42,7 @@ class FactorModel:
         }
         how = project if manifold else project_table
         parts = {"find_gradient": gradient, "take_step": steps[step], "project": how}
-        self._loop = bind(take_steps, loss, learn_from=loops.learn_from_triplet, **parts)
+        self._loop = bind(loops.take_steps, loss, **parts)
         self._inner_loop = bind(loops.inner_steps, project=project)
         self._work = Workspace.of(k, (2 if loss is None else 4) * rows.longest)
         self._inner = k if identify else 0
