@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons.answers import FromAnswers
+from nearer.comparisons.chunks import ComparisonSource, concatenate
 from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
 from nearer.comparisons.layouts import fields_of_frame
-from nearer.comparisons.parts import ComparisonSource, fields_of_parts
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
 
@@ -124,9 +124,9 @@ class Comparisons(FromAnswers):
         if keep is not None:
             columns = {name: freeze(column[keep]) for name, column in columns.items()}
             more = {name: freeze(column[keep]) for name, column in more.items()}
-        ids, n_answers = None, len(rows)
-        if "answers" in columns:
-            ids, n_answers = clean_answers(columns["answers"], len(rows))
+        ids, n_answers = (
+            clean_answers(columns["answers"], len(rows)) if "answers" in columns else (None, len(rows))
+        )
         self._fill(
             rows=rows,
             n_objects=n_objects,
@@ -219,8 +219,11 @@ class Comparisons(FromAnswers):
         index, repeated = select_rows(key, len(self), self._answers, self.n_answers)
         if self._answers is None and not repeated:
             return self._replace(self.rows[index], index, None, len(index))
-        ids, n_answers = clean_answers(self.answers[index], len(index))
-        return self._replace(self.rows[index], index, ids, n_answers)
+        return self._take_rows(index)
+
+    def _take_rows(self, index: NDArray[np.intp]) -> "Comparisons":
+        """Return the rows with these numbers, even if other rows of the same answers are left out."""
+        return self._replace(self.rows[index], index, *clean_answers(self.answers[index], len(index)))
 
     def split(
         self, test_size: float | int = 0.2, random_state: RandomState = None
@@ -320,7 +323,7 @@ class Comparisons(FromAnswers):
         >>> both.names, both.rows.tolist()
         (('Rome', 'Oslo', 'Bonn', 'Bern'), [[0, 1, 2], [0, 2, 3]])
         """
-        return cls(**fields_of_parts(list(parts)))
+        return cls(**concatenate(list(parts)))
 
     def report(self) -> "Report":
         """Describe the data: repeats, contradictions, objects never asked about, groups, agreement.
