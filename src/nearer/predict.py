@@ -25,7 +25,7 @@ class ComparisonPredictor:
     loss_: Any
     names_: tuple[str, ...] | None
 
-    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from answers.
 
         Parameters
@@ -36,12 +36,20 @@ class ComparisonPredictor:
             Then the rows are questions and y the answers: False or -1 turns a row around.
         sample_weight : array of shape (n,), optional
             Multiplies the comparisons' weights.
+        groups : "subjects" or array of shape (n,), optional
+            What is held out to choose settings, or to stop early, are whole groups: with "subjects" the answers of
+            people that the fit has not seen.
 
         Returns
         -------
         self
         """
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        comparisons = as_comparisons(comparisons, y, sample_weight)
+        if groups is not None:
+            comparisons = comparisons.group(groups)
+            if comparisons.n_answers < 2:
+                raise ValueError("groups are held out as a whole, so there must be at least two; there is one")
+        comparisons = drop_zero_weights(comparisons)
         check_parameters(self)
         if len(comparisons) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")

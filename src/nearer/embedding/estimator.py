@@ -30,6 +30,7 @@ from nearer.parameters import AUTO, BOOL, COUNT, Constraint, either, is_auto, n_
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
+SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 PASSES = 5  # over the answers of one partial_fit
 FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
 
@@ -222,16 +223,17 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         auto = [name for name in SETTINGS if is_auto(settings[name])]
         if not auto:
             return settings, []
-        selection = select_settings(
-            train,
-            list(LOSSES) if "loss" in auto else [self.loss],
-            None if "regularization" in auto else [float(self.regularization)],
-            None if "n_components" in auto else int(self.n_components),
-            lambda part, n_components: self._start(part, n_components, random, monitor, 1),
-            random,
-            monitor,
-            n_threads(self.n_jobs),
-        )
+        with monitor.limited(SEARCH_SHARE):
+            selection = select_settings(
+                train,
+                list(LOSSES) if "loss" in auto else [self.loss],
+                None if "regularization" in auto else [float(self.regularization)],
+                None if "n_components" in auto else int(self.n_components),
+                lambda part, n_components: self._start(part, n_components, random, monitor, 1),
+                random,
+                monitor,
+                n_threads(self.n_jobs),
+            )
         self.selection_ = selection.records()
         if selection.chosen is None:
             return settings | {name: DEFAULTS[name] for name in auto}, []

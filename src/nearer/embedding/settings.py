@@ -98,7 +98,7 @@ def select_settings(
     share = 1.0 if len(folds) > 1 else len(folds[0][0]) / (FOLD_SHARE * len(comparisons))
     ridges = [ridge * share for ridge in RIDGES] if ridges is None else ridges
 
-    def run(n_components: int) -> Selection:
+    def run(n_components: int, until: float) -> Selection:
         def fit(fold: Fold, settings: dict[str, Any], points: np.ndarray | None, monitor: Monitor) -> np.ndarray:
             return fold.fit(
                 as_loss(settings["loss"], n_components),
@@ -114,17 +114,23 @@ def select_settings(
         ]
         parts = (Fold(train, held_out, start(train, n_components)) for train, held_out in folds)
         what = f"loss and ridge in {n_components} dimensions"
-        return race(ladders, parts, fit, Fold.judge, monitor, what=what, n_jobs=n_jobs)
+        return race(
+            ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
+        )
 
-    return run(n_components) if n_components is not None else _fewest_dimensions(run, n - 1, monitor)
+    if n_components is None:
+        return _fewest_dimensions(run, n - 1, monitor)
+    # The fit after the race takes about twice as many iterations as a trial, of about a fifth as many candidates.
+    n_trials = 2 * len(losses) * (len(ridges) if len(ridges) < 3 else 6) * share
+    return run(n_components, n_trials / (n_trials + 3.0))
 
 
-def _fewest_dimensions(run: Callable[[int], Selection], most: int, monitor: Monitor) -> Selection:
+def _fewest_dimensions(run: Callable[[int, float], Selection], most: int, monitor: Monitor) -> Selection:
     """Add dimensions until two more in a row do not help; return the fewest that are as good as the best."""
     trials: list[Trial] = []
     chosen: list[Trial] = []
     for n_components in range(1, most + 1):
-        selection = run(n_components)
+        selection = run(n_components, 0.95 * (1.0 - 0.7**n_components))  # it is not known how many there will be
         if monitor.stopped and chosen:
             break
         assert selection.chosen is not None

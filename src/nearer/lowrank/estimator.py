@@ -47,7 +47,6 @@ n_features_in_ : int
 class StreamEstimator(IterativeEstimator, SavedModel, BaseEstimator):
     """Base of estimators whose solvers learn from a stream; those document all parameters but the last three."""
 
-    _unit = "chunk"
     _solvers: ClassVar[Mapping[str, Any]]
     learning_rate_: Any = field(init=False)
     n_steps_: int = field(init=False)

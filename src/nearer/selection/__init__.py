@@ -15,6 +15,7 @@ from nearer.selection.search import (
 )
 
 __all__ = [
-    "DEFAULT_RIDGE", "FOLD_SHARE", "Selection", "Trial", "answer_folds", "as_good", "best", "class_folds", "clearly_worse",
+    "DEFAULT_RIDGE", "FOLD_SHARE", "Selection", "Trial", "answer_folds", "as_good", "best", "class_folds",
+    "clearly_worse",
     "no_better_twice", "previous_to_best", "race", "search", "select_ridge", "smallest_good", "subsample",
 ]  # fmt: skip

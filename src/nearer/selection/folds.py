@@ -17,6 +17,7 @@ N_FOLDS = 5
 FOLD_SHARE = 1 - 1 / N_FOLDS  # of the answers, to learn from in a fold
 FEW_ROWS = 50_000  # enough to learn from; of more rows some of the others are held out, once
 MAX_HELD_OUT_ROWS = 10_000
+GROUP = 10  # rows per answer on average that make few answers enough to judge by
 FEW_OBJECTS = 2_000  # the same for objects with labels; of more one fifth is held out
 MAX_HELD_OUT = 2_000  # objects: each is a query among the others
 MAX_ROWS = 500_000  # a larger set is judged by a sample of its answers
@@ -28,20 +29,21 @@ def answer_folds(
 ) -> list[tuple[Comparisons, Comparisons]]:
     """Return training and held-out parts with whole answers in each.
 
-    There are no folds of fewer than five answers. If there are many more than ``enough`` rows to learn from, that
+    There are no folds of fewer than five answers, unless they are groups of many rows. If there are many more than ``enough`` rows to learn from, that
     many are taken for one fold, and some of the others are held out.
     """
     n_answers = comparisons.n_answers
-    if FOLD_SHARE * len(comparisons) > enough:
+    if FOLD_SHARE * len(comparisons) > enough and n_answers > N_FOLDS:
         rows_per_answer = len(comparisons) / n_answers
         order = random.permutation(n_answers)
-        n_train, n_test = int(enough / rows_per_answer), int(MAX_HELD_OUT_ROWS / rows_per_answer)
+        n_train = min(-int(-enough // rows_per_answer), n_answers - 1)
+        n_test = -int(-MAX_HELD_OUT_ROWS // rows_per_answer)
         part = np.zeros(n_answers, dtype=np.int8)
         part[order[:n_train]] = 1
         part[order[n_train : n_train + n_test]] = 2
         part = part[comparisons.answers]
         return [(comparisons[part == 1], comparisons[part == 2])]
-    if n_answers < N_FOLDS:
+    if n_answers < 2 or (n_answers < N_FOLDS and len(comparisons) < GROUP * n_answers):
         return []
     n_folds = min(n_folds, n_answers)
     fold = (random.permutation(n_answers) % n_folds)[comparisons.answers]

@@ -105,6 +105,8 @@ def race(
     monitor: Monitor,
     *,
     what: str,
+    n_folds: int,
+    until: float = 0.8,
     n_jobs: int = 1,
 ) -> Selection:
     """Try candidates fold by fold, drop those that are clearly worse, and take the best of the others.
@@ -124,6 +126,10 @@ def race(
         Of the whole fit; ends the race.
     what : str
         What is chosen, for the progress bar.
+    n_folds : int
+        How many folds there are.
+    until : float, default=0.8
+        How far the search takes the progress bar.
     n_jobs : int, default=1
         Threads that walk ladders at the same time. The result does not depend on it.
 
@@ -133,10 +139,13 @@ def race(
         Where the monitor ended the race, of what was tried until then.
     """
     tracks = [Ladder(candidates) for candidates in ladders]
-    with monitor.stage(f"choosing {what}") as report, _threads(n_jobs) as run:
+    first = 1.0 if n_folds == 1 else 0.4  # share of the first fold, where most candidates are dropped
+    with monitor.stage(f"choosing {what}", until) as report, _threads(n_jobs) as run:
+        done = 0.0
 
-        def walk(plans: Iterable[tuple[Ladder, Iterable[int] | None]], fold: Any) -> None:
+        def walk(plans: Sequence[tuple[Ladder, Iterable[int] | None]], fold: Any, share: float) -> None:
             """Walk the rungs of some ladders at the same time; None: explore the ladder."""
+            nonlocal done
 
             def one(plan: tuple[Ladder, Iterable[int] | None]) -> list[Trial]:
                 track, rungs = plan
@@ -149,22 +158,23 @@ def race(
 
             for trials in run(one, plans):
                 for trial in trials:
-                    report(error=trial.error, **trial.settings)
+                    done += share / len(plans) / len(trials)
+                    report(done, error=trial.error, **trial.settings)
 
         for number, fold in enumerate(folds):
             if number == 0:
-                walk([(track, [track.middle]) for track in tracks], fold)
+                walk([(track, [track.middle]) for track in tracks], fold, 0.2 * first)
                 least = best([track.walked[track.middle] for track in tracks if track.walked])
                 near = [t for t in tracks if t.walked and not behind(t.walked[t.middle], least, FAR_BEHIND)]
-                walk([(track, None) for track in near], fold)
+                walk([(track, None) for track in near], fold, 0.5 * first)
                 least = best([trial for track in near for trial in track.walked.values()])
                 plans = []
                 for track in near:
                     good = {rung for rung, trial in track.walked.items() if not behind(trial, least)}
                     plans.append((track, sorted(track.around(good) - set(track.walked))))
-                walk(plans, fold)
+                walk(plans, fold, 0.3 * first)
             else:
-                walk([(track, sorted(track.alive)) for track in tracks], fold)
+                walk([(track, sorted(track.alive)) for track in tracks], fold, (1.0 - first) / (n_folds - 1))
                 if monitor.stopped:
                     break  # only complete folds are compared
             for track in tracks:

@@ -97,7 +97,6 @@ class ITML(IterativeEstimator, SimilarityEstimator):
         "gamma": POSITIVE,
         "bounds": either(NONE, Constraint(_are_bounds, "two numbers > 0, the smaller first")),
     }
-    _unit = "pass"
 
     gamma: float = 0.1
     _: KW_ONLY

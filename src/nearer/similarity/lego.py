@@ -89,7 +89,6 @@ class LEGO(IterativeEstimator, SimilarityEstimator):
         "bounds_", "n_pairs_", "n_updates_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_",
     )  # fmt: skip
     _constraints: ClassVar = {"learning_rate": POSITIVE}
-    _unit = "pass"
 
     learning_rate: float = 0.125
     _: KW_ONLY

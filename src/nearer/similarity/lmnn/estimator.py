@@ -101,7 +101,6 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         "n_components": either(NONE, COUNT),
         "regularization": FRACTION,
     }
-    _unit = "iteration"
 
     n_neighbors: int = 3
     _: KW_ONLY
