@@ -247,7 +247,9 @@ class Comparisons(FromAnswers):
             if groups != "subjects":
                 raise ValueError(f"groups must be 'subjects' or one value per row; got {groups!r}")
             if self.subjects is None:
-                raise ValueError("groups='subjects' needs comparisons with subjects: these do not say who answered")
+                raise ValueError(
+                    "groups='subjects' needs comparisons with subjects: these do not say who answered"
+                )
             groups = self.subjects
         return Comparisons(self, answers=groups)
 
