@@ -30,6 +30,7 @@ from nearer.parameters import AUTO, BOOL, COUNT, Constraint, either, is_auto, n_
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
+FEW_ROWS = 50_000  # up to here one thread is as fast as several
 SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 PASSES = 5  # over the answers of one partial_fit
 FIRST_STEP = 0.25  # how far the first answer of a partial_fit may move a new object
@@ -172,7 +173,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 monitor.judge = judge_of(held_out, loss, random)
             monitor.saddle = baseline_loss(loss)
             monitor.tol = self.tol * baseline_loss(loss)
-            with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
+            n_jobs = n_threads(self.n_jobs) if len(train) > FEW_ROWS else 1
+            with Problem(train, loss, ridge, n_jobs, random) as problem:
                 result = self._best_start(problem, train, starts, settings["n_components"], monitor)
         self.embedding_ = center(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names

@@ -21,13 +21,15 @@ def _records(model: Any) -> list[dict[str, Any]]:
     return list(records)
 
 
-def table(model: Any) -> str:
+def table(model: Any, most: int = 20) -> str:
     """Return a table of what a search tried, the best first.
 
     Parameters
     ----------
     model : estimator or list of dict
         A fitted estimator that chose settings, or its ``selection_``.
+    most : int, default=20
+        Lines at most.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def table(model: Any) -> str:
     names = [name for name in records[0] if name not in RESULTS]
     names = [name for name in names if name != "n_components" or len({r["n_components"] for r in records}) > 1]
     lines = [[*names, "error", "worse by", "folds"]]
-    for record in records:
+    for record in records[:most]:
         settings = [
             f"{record[name]:.3g}" if isinstance(record[name], float) else str(record[name]) for name in names
         ]
@@ -57,9 +59,11 @@ def table(model: Any) -> str:
         error = _with_error(record["error"], record["standard_error"])
         lines.append([*settings, error, worse, str(record["n_folds"])])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
+    text = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    ]
+    more = len(records) - most
+    return "\n".join([*text, *([f"and {more} more"] if more > 0 else [])])
 
 
 def _with_error(value: float, error: float) -> str:
