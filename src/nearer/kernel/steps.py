@@ -48,15 +48,7 @@ QUADRUPLET = _direction((2, 3), [0.0, 0.0, 1.0, -1.0], [1.0, -1.0, 0.0, 0.0], HA
 
 
 def direction_of(i: int, j: int, l: int, k: int) -> tuple[list[int], Direction]:  # noqa: E741
-    """Return the objects of "d(i, j) < d(l, k)" and their direction; pairs that share an object are a triplet.
-
-    Examples
-    --------
-    >>> direction_of(4, 7, 9, 4)[0]
-    [4, 7, 9]
-    >>> direction_of(4, 7, 9, 5)[1].descent
-    8.0
-    """
+    """Return the objects of "d(i, j) < d(l, k)" and their direction; pairs that share an object are a triplet."""
     if l in (i, j):
         return [l, i + j - l, k], TRIPLET
     if k in (i, j):
