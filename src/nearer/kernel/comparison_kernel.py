@@ -167,12 +167,9 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
             short = monitor.child(TRIAL_ROUNDS, TRIAL_TOL * baseline_loss(loss))
             return ProximalLBFGS().solve(problem, start.points, short).solution
 
-        def distances(solution: Solution, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return kernel_distances(solution.kernel, rows)
-
         ridge, solution, selection = select_ridge(
-            comparisons, (RIDGES,), fit, distances, Solution(points, points @ points.T),
-            child_generator(self.random_state), monitor, give_up=clearly_worse,
+            comparisons, (RIDGES,), fit, lambda solution, rows: kernel_distances(solution.kernel, rows),
+            Solution(points, points @ points.T), child_generator(self.random_state), monitor, give_up=clearly_worse,
         )  # fmt: skip
         self.selection_ = selection.records()
         return ridge, solution.points
