@@ -15,17 +15,7 @@ from nearer.kernel.state import ErkleState
 from nearer.kernel.steps import GradientStep, PassiveAggressiveStep, StepRule
 from nearer.losses import loss_trait, losses_with
 from nearer.monitor import Monitor
-from nearer.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    NONE,
-    POSITIVE,
-    Constraint,
-    either,
-    is_number,
-    one_of,
-    parametrized,
-)
+from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, Constraint, either, one_of, parametrized
 from nearer.solver import Solver
 
 CHUNK = 50  # answers between two reports to the monitor
@@ -59,7 +49,7 @@ class ErkleParameters:
         "learning_rate": either(one_of(PASSIVE_AGGRESSIVE, *DECAYING), POSITIVE),
         "margin": NON_NEGATIVE,
         "probability": either(
-            NONE, Constraint(lambda value: is_number(value) and 0.5 < value < 1, "a number between 0.5 and 1")
+            NONE, Constraint(lambda value: POSITIVE.test(value) and 0.5 < value < 1, "a number between 0.5 and 1")
         ),
         "aggressiveness": either(NONE, POSITIVE),
         "steps_per_answer": COUNT,

@@ -155,7 +155,10 @@ class LargeKernel:
         if self.bound.n_projections % INTERVAL == 0:
             sizes = np.array(self._sizes)
             shifts = np.append(np.geomspace(sizes.min(), sizes.max(), 13), self.shift)
-            costs = expected_products(sizes, shifts[:, None], RESIDUAL * self._trace).mean(axis=1)
+            # About how many products each of the eigenvalues would take with each of the shifts.
+            condition = np.maximum(sizes / shifts[:, None], shifts[:, None] / sizes)
+            products = 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * sizes / (RESIDUAL * self._trace))
+            costs = products.mean(axis=1)
             best = int(np.argmin(costs))
             if HORIZON * (costs[-1] - costs[best]) > INVERSE_COST:
                 self.shift, self._inverse = float(shifts[best]), None
@@ -182,12 +185,6 @@ class LargeKernel:
         if inverse is not None:
             inverse.grow(n_objects, 1.0 / (1.0 + self.shift))
             self._inverse = inverse
-
-
-def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:
-    """Return about how many products an eigenvalue of this size takes with this shift."""
-    condition = np.maximum(size / shift, shift / size)
-    return 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * size / tol)
 
 
 class Lanczos:

@@ -187,7 +187,8 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
             self.stop_reason_ = "interrupted"
             raise
         finally:  # what was learned until then counts
-            self._set_counts()
+            self.n_samples_seen_, self.n_updates_ = self._state.n_seen, self._state.n_updates
+            self.n_projections_, self.n_skipped_ = self._state.bound.n_projections, self._state.bound.n_skipped
         self._set_result(result)
 
     def _solver(self) -> ERKLE:
@@ -220,12 +221,6 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
     @kernel_.setter
     def kernel_(self, kernel: np.ndarray) -> None:
         self._read_kernel = kernel  # from a file; see _loaded
-
-    def _set_counts(self) -> None:
-        self.n_samples_seen_ = self._state.n_seen
-        self.n_updates_ = self._state.n_updates
-        self.n_projections_ = self._state.bound.n_projections
-        self.n_skipped_ = self._state.bound.n_skipped
 
     def _check_objects(self, rows: np.ndarray, names: tuple[str, ...] | None, n_needed: int, n_known: int) -> int:
         """Return the number of objects from now on; ValueError for rows about others than ``n_objects``."""

@@ -23,10 +23,7 @@ def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, 
 
 
 def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
-    """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names.
-
-    A kernel is square, finite, symmetric and positive semidefinite.
-    """
+    """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names."""
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"a kernel is a square table; got shape {kernel.shape}")
     if not np.isfinite(kernel).all():

@@ -16,10 +16,7 @@ MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every reco
 def hold_out_objects(
     table: Any, labels: np.ndarray, fraction: float, metric: str, random: np.random.Generator
 ) -> tuple[np.ndarray, Judge]:
-    """Return the rows of the objects to learn from, and a judge of models that ranks the others.
-
-    Of every class of four objects or more at least two are held out.
-    """
+    """Return the rows of the objects to learn from, and a judge of models that ranks the others."""
     out = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
         members = random.permutation(np.flatnonzero(labels == label))
