@@ -67,7 +67,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Features should be on comparable scales, as for any Gaussian kernel: otherwise use a ``StandardScaler`` first.
 
     The default is the paper's. It predicted people's answers about unseen foods, artists and things somewhat
-    better than "auto": squared errors favour more shrinkage than the order of distances does.
+    better than "auto": squared errors favor more shrinkage than the order of distances does.
 
     Memory and time of ``fit`` grow with the square and the cube of the number of known objects: use it for up to a
     few thousand.

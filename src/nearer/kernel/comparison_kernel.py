@@ -34,7 +34,7 @@ TRIAL_ROUNDS, TRIAL_TOL = 4, 3e-3  # a ridge is judged by its errors, which sett
 class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """The best kernel for all answers to "is a nearer to b or to c?", with a certificate.
 
-    Minimises the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
+    Minimizes the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
     semidefinite matrices K of n objects. That is the objective of :class:`nearer.OrdinalEmbedding` with K = XXᵀ
     for points X of any number of dimensions. For GNMDS and STE it is convex, so the result does not depend on a
     start.
@@ -72,7 +72,7 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
     Attributes
     ----------
     kernel_ : array of shape (n_objects, n_objects)
-        The kernel: symmetric, positive semidefinite and, with a ridge, centred: its rows sum to zero. Objects that
+        The kernel: symmetric, positive semidefinite and, with a ridge, centered: its rows sum to zero. Objects that
         no comparison mentions are at the origin.
     loss_ : object
         The loss as used.

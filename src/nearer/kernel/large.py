@@ -164,7 +164,7 @@ class LargeKernel:
                 self.shift, self._inverse = float(shifts[best]), None
 
     def _invert(self) -> None:
-        """Compute the inverse by Cholesky's factorisation, in place."""
+        """Compute the inverse by Cholesky's factorization, in place."""
         self._inverse = None  # frees its memory
         self.shift = max(self.shift, 10 * FLOOR * self._trace)  # what counts as zero may be negative
         base = self._matrix.flush().copy(order="F")

@@ -36,7 +36,8 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
 
     Starts at the identity, where all distances are equal, and changes as little as each answer requires. A step
     takes a fraction of a millisecond for a hundred objects and a few milliseconds for a thousand. The weight of an
-    answer scales its step, but does not lengthen a passive-aggressive one.
+    answer scales its step, but does not lengthen a passive-aggressive one. A model that was saved and loaded
+    continues exactly as this one.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
     replay : {"uniform", "fair"}, default="uniform"
         How earlier answers are drawn: at random, or of two at random the one that was drawn less often.
     shrinkage : float, default=0.0
-        By how much all eigenvalues fall, to zero at most, per n answers about n objects: trace regularisation,
-        which favours few dimensions. With many small steps (``steps_per_answer=5, aggressiveness=0.1``), 0.05 is
+        By how much all eigenvalues fall, to zero at most, per n answers about n objects: trace regularization,
+        which favors few dimensions. With many small steps (``steps_per_answer=5, aggressiveness=0.1``), 0.05 is
         much better where objects differ in few dimensions, and worse where they differ in many.
     n_objects : int, optional
         The number of objects; an answer about any other is refused. By default objects are added as answers name

@@ -2,7 +2,7 @@
 
 The step size is tried on a first slice of triplets, each candidate from the same start. The triplets are new to a
 model until it has learned from them, so the losses before each step judge it; those of the first half, which tell
-more about the start, are left out. A short slice favours long steps, so the candidate below the best is taken.
+more about the start, are left out. A short slice favors long steps, so the candidate below the best is taken.
 """
 
 from typing import Any, ClassVar
