@@ -91,7 +91,7 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
     regularization_ : float or None
         λ as used; None for OASIS.
     selection_ : list of dict or None
-        One record per λ that "auto" tried: regularization, loss (one minus the mean average precision, or the
+        One record per λ that "auto" tried: regularization, error (one minus the mean average precision, or the
         share not satisfied), standard_error (over folds), and whether it was chosen.
     gap_ : float or None
         The objective of ``matrix_`` is at most this above the smallest possible one; None for OASIS.
