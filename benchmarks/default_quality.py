@@ -1,9 +1,9 @@
 """The default map against the best fixed loss and ridge, on simulated answers.
 
-For every setting (objects, dimensions, noise, answers per object) and split, points and answers are drawn, the default is fitted
-as a user types it, and so is every fixed pair of loss and ridge. All are scored on 20,000 fresh answers with the same
-noise. The best fixed pair is the one with the lowest mean error on these very answers: an oracle, which nobody could have
-known. Each fit is appended to a record as it ends and is not repeated when the run is started again.
+For every setting (objects, dimensions, noise, answers per object) and split, points and answers are drawn, the default
+is fitted as a user types it, and so is every fixed pair of loss and ridge. All are scored on 20,000 fresh answers with
+the same noise. The best fixed pair is the one with the lowest mean error on these very answers: an oracle, which nobody
+could have known. Each split is appended to a file as it ends and is not repeated when the run is started again.
 
     python default_quality.py OBJECTS SPLITS [MINUTES]
 """
@@ -30,7 +30,7 @@ QUESTION = "Error of the default map above that of the best fixed loss and ridge
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    n_objects, n_splits = int(sys.argv[1]), int(sys.argv[2])
+    n_objects, n_splits = (int(argument) for argument in sys.argv[1:3]) if len(sys.argv) > 2 else (60, 10)
     deadline = time.monotonic() + 60 * (float(sys.argv[3]) if len(sys.argv) > 3 else float("inf"))
     done = {key(row) for row in details()}
     for split, per_object, dims, noise in product(range(n_splits), PER_OBJECT, DIMENSIONS, NOISE):

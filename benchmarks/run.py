@@ -17,6 +17,8 @@ QUESTIONS = (
     "erkle_errors",
     "convex",
     "speed_against_cblearn",
+    "speed_as_typed",
+    "default_quality",
     "real_answers",
     "erkle_people",
     "metrics_against_metric_learn",
@@ -30,6 +32,7 @@ QUESTIONS = (
     "low_rank_people",
 )
 NEED_DATA = (
+    "speed_as_typed",
     "real_answers",
     "erkle_people",
     "metrics_against_metric_learn",
