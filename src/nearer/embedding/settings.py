@@ -24,7 +24,11 @@ TRIAL_ITER, TRIAL_TOL = 25, 1e-4  # candidates are judged by their errors, which
 MAX_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 50_000, 30, 6  # enough answers to judge by
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
-DEFAULTS = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing can be judged
+DEFAULTS: dict[str, Any] = {
+    "n_components": 2,
+    "loss": "tste",
+    "regularization": 0.01,
+}  # where nothing can be judged
 
 
 class Fold:
