@@ -80,7 +80,7 @@ def ours(given: dict, batch: int, rate: float, limit: float = LIMIT) -> list[lis
         for i in range(done, done + 1 + done // 50):
             x, y = rows[i % len(rows)], targets[i % len(rows)]
             A, B = model.factors
-            missed = y - A.table @ (A.turn @ (B.turn.T @ (x.T @ B.table).T))
+            missed = y - A.table @ (A.R @ (B.R.T @ (x.T @ B.table).T))
             try:
                 model.step(rate * missed, x)
             except ValueError:  # the steps are too large, and the rank is lost

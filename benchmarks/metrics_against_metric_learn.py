@@ -28,8 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import peer_environment
 from nearer.similarity import ITML
 from nearer.similarity.lmnn import LMNN
-from nearer.similarity.lmnn.problem import LargeMargin
-from nearer.similarity.lmnn.targets import target_neighbors
+from nearer.similarity.lmnn.problem import LargeMargin, target_neighbors
 from nearer.similarity.rca import RCA
 from record import rows_of, write
 

@@ -32,11 +32,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer.metrics import mean_average_precision
 from nearer.similarity import ITML, BilinearSimilarity
-from nearer.similarity.blocks import BLOCK
 from nearer.similarity.oasis import OASIS, oasis_steps
 from nearer.similarity.problem import Problem, primal
 from nearer.similarity.sdca import Ascent
-from nearer.similarity.triplets import Triplets
+from nearer.similarity.triplets import BLOCK, Triplets
 from record import write
 from sdca_table2 import CAPS, METHODS, RATES, Method, Part, chosen, counted, judged, paper_sdca, part, spread
 

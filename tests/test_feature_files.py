@@ -13,7 +13,7 @@ from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, InformationGain
 from nearer.features import FeatureMap, TextFeatures
 from nearer.formats import features, read_features, read_texts
-from nearer.formats.matching import read_table_for
+from nearer.formats.features import read_table_for
 
 X = np.array([[7.0, 0.5], [3.0, 2.0], [-1.25, 1e-9]])
 LABELS, NAMES = ["party", "winter", "party"], ("pump", "boot", "mule")

@@ -333,7 +333,7 @@ def test_jsonl_of_others(file):
     ],
 )
 def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, names, rows):
-    made = jsonl.parse_answer(line).comparisons
+    made = jsonl.parse_answer(line)[0]
     assert (made.names, made.rows.tolist(), made.n_answers) == (names, rows, 1)
     whole = read(file(json.dumps(line), "answers.jsonl"))
     assert (whole.names, whole.rows.tolist()) == (names, rows)
@@ -343,8 +343,8 @@ def test_a_line_of_jsonl_knows_what_came_before():
     line = {"anchor": "3", "near": "1", "far": "2", "weight": "0.5", "answer": "p"}
     made, answer_id = jsonl.parse_answer(line, named=True)
     assert (made.names, made.weights.tolist(), answer_id) == (("1", "2", "3"), [0.5], "p")
-    assert jsonl.parse_answer([3, 1, 2], named=True).comparisons.names is None
-    assert jsonl.parse_answer(["b", "a", "c"], names=["c", "b", "a"]).comparisons.rows.tolist() == [[1, 2, 0]]
+    assert jsonl.parse_answer([3, 1, 2], named=True)[0].names is None
+    assert jsonl.parse_answer(["b", "a", "c"], names=["c", "b", "a"])[0].rows.tolist() == [[1, 2, 0]]
     with pytest.raises(ValueError, match="names object 3, but there are only 3 objects"):
         jsonl.parse_answer([3, 1, 2], n_objects=3)
     with pytest.raises(ValueError, match="has weight 'heavy'"):

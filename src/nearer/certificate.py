@@ -80,7 +80,7 @@ def certify(
     Parameters
     ----------
     points : array of shape (n_objects, n_dims)
-        The map. Its mean changes the objective: centre it first.
+        The map. Its mean changes the objective: center it first.
     comparisons : Comparisons, array or DataFrame
         The comparisons that it was fitted to, with weights.
     loss : object
@@ -145,8 +145,7 @@ def certify(
 def check_certifiable(loss: Any, regularization: float) -> None:
     """Raise a ValueError if there is no lower bound."""
     if not loss_trait(loss, "convex"):
-        names = ", ".join(losses_with("convex"))
-        known = f"{names}, or your own with convex = True"
+        known = f"{', '.join(losses_with('convex'))}, or your own with convex = True"
         raise ValueError(f"only a convex loss ({known}) has a provable optimum; got {loss!r}")
     if not regularization > 0:
         raise ValueError(
@@ -156,11 +155,7 @@ def check_certifiable(loss: Any, regularization: float) -> None:
 
 
 def lower_bound(height: float, smallest: float, regularization: float, n_objects: int) -> float:
-    """Return a lower bound of the objective of every kernel.
-
-    `height` is the weighted mean height of lines below the losses, `smallest` a lower bound of the smallest
-    eigenvalue of their weighted mean slope, without the regularization.
-    """
+    """Return a lower bound of every kernel's objective, from the lines' mean height and smallest eigenvalue."""
     return max(0.0, height) / max(1.0, -n_objects * smallest / regularization)
 
 
@@ -176,7 +171,7 @@ def hinge_lines(multipliers: Floats, margin: float) -> Lines:
 
 
 def shares(comparisons: Comparisons) -> Floats:
-    """Return the weights of the rows, normalised to a sum of 1."""
+    """Return the weights of the rows, normalized to a sum of 1."""
     if comparisons.weights is None:
         return np.full(len(comparisons), 1.0 / len(comparisons))
     return comparisons.weights / comparisons.weights.sum()
@@ -215,10 +210,7 @@ def _hinge_candidates(
 def _stationary_multipliers(
     points: Floats, rows: Rows, share: Floats, active: Floats, kinks: NDArray[np.intp], regularization: float
 ) -> Floats:
-    """Return multipliers, free between 0 and 1 at the kinks, that minimise the gradient at the points.
-
-    The gradient is (G + λ / n) X, and G is linear in the multipliers: bounded least squares.
-    """
+    """Return multipliers, free from 0 to 1 at the kinks, that minimize the gradient (G + λ / n) X: least squares."""
     n, second = len(points), 0 if rows.shape[1] == 3 else 2
     at, others = rows[kinks], active * share
     others[kinks] = 0.0
@@ -233,14 +225,9 @@ def _stationary_multipliers(
         change -= np.einsum("nd,nd->n", gradient[at[:, second]] - gradient[at[:, -1]], far)
         return 0.5 * n * float(np.vdot(gradient, gradient)), n * share[kinks] * change
 
-    result = minimize(
-        half_square,
-        np.full(len(kinks), 0.5),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(0.0, 1.0),
-        options={"maxiter": MULTIPLIER_STEPS, "ftol": 1e-14, "gtol": 0.0},
-    )
+    limits = {"maxiter": MULTIPLIER_STEPS, "ftol": 1e-14, "gtol": 0.0}
+    first = np.full(len(kinks), 0.5)
+    result = minimize(half_square, first, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, 1.0), options=limits)
     multipliers = active.copy()
     multipliers[kinks] = np.clip(result.x, 0.0, 1.0)
     return multipliers

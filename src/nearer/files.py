@@ -31,11 +31,9 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str | os.PathL
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file beside `path`, which replaces `path` at the end of the block.
+    """Yield a temporary file beside `path`, with its suffix, that replaces `path` if the block raises nothing.
 
-    If the block raises, `path` is unchanged and the temporary file is deleted. The temporary file has the suffix
-    of `path` and the permissions of the file it replaces (or those of a new file). If `path` is a symbolic link,
-    its target is replaced, not the link.
+    The new file has the permissions of the old one. Of a symbolic link the target is replaced, not the link.
     """
     target = check_writable(path)
     temporary = target.with_name(f".new-{secrets.token_hex(8)}{target.suffix}")

@@ -11,7 +11,6 @@ from nearer.monitor import Monitor, Result
 class IterativeEstimator:
     """Make the monitor of a fit from the parameters of an estimator, and set the attributes it leads to."""
 
-    _unit = "epoch"  # what an iteration is called
     n_iter_: int
     converged_: bool
     stop_reason_: str
@@ -26,7 +25,7 @@ class IterativeEstimator:
             if hasattr(self, name)
         }
         self.selection_ = None
-        return Monitor(**{**own, "tol": tol, "unit": self._unit, **parameters})
+        return Monitor(**{**own, "tol": tol, **parameters})
 
     def _set_result(
         self, result: Result, hint: str = "raise max_iter or tol", stacklevel: int = 3, warn: bool = True

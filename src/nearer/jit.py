@@ -2,9 +2,9 @@
 
 A loop is a plain Python function that calls names it does not define, such as ``slopes``. :func:`bind` copies it
 with those names bound to compiled functions, and with the parameters of a loss as constants. The compiler's own
-disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code
-depends on: the loop, what is bound, parameters, every helper and global they reach, compiler flags and versions.
-The same hash is the key of the only cache in memory.
+disk cache knows only the loop's bytecode, so the copy's name carries a hash of everything the machine code depends
+on: the loop, what is bound, parameters, every helper and global they reach, compiler flags and versions. The same
+hash is the key of the only cache in memory.
 """
 
 import hashlib
@@ -153,14 +153,11 @@ def _parts_of(loss: Any) -> dict[str, _Method]:
     """Return each method of the loss as a plain function with the numbers that stand for its ``self``."""
     methods = {word: getattr(loss, word) for word in ("value", "slopes", "probability")}
     plain = [_plain(method.__func__) for method in methods.values() if hasattr(method, "__func__")]
-    names = {name for function in plain for name in _names_in(function.__code__)}
-    numbers = {}
-    for name in sorted(names):
-        number = getattr(loss, name, None)
-        if isinstance(number, int | float | np.number):
-            if name.startswith("_"):
-                raise ValueError(f"{loss!r}: a parameter's name cannot begin with an underscore: {name}")
-            numbers[name] = float(number)
+    names = sorted({name for function in plain for name in _names_in(function.__code__)})
+    values = {name: getattr(loss, name, None) for name in names}
+    numbers = {name: float(v) for name, v in values.items() if isinstance(v, int | float | np.number)}
+    if hidden := [name for name in numbers if name.startswith("_")]:
+        raise ValueError(f"{loss!r}: a parameter's name cannot begin with an underscore: {hidden[0]}")
     return {
         word: _Method(m.__func__, numbers) if hasattr(m, "__func__") else _Method(m, None)
         for word, m in methods.items()
@@ -173,9 +170,7 @@ class _Copier:
     def __init__(self, bound: dict[str, Any]) -> None:
         self.bound = bound
         self.helpers: dict[Callable, Any] = {}
-        self.words: dict[str, Any] = {}
-        for name, value in bound.items():
-            self.words[name] = self._method(value) if isinstance(value, _Method) else value
+        self.words = {n: self._method(v) if isinstance(v, _Method) else v for n, v in bound.items()}
 
     def copy(self, function: Callable, name: str, callers: tuple = ()) -> FunctionType:
         """Copy a function under a name."""
@@ -185,9 +180,7 @@ class _Copier:
         callers = (*callers, plain)
         used = set(_names_in(plain.__code__))
         scope = dict(plain.__globals__)
-        for word in used:
-            if word in self.words:
-                scope[word] = self._helper(self.words[word], callers)
+        scope.update((word, self._helper(self.words[word], callers)) for word in used & self.words.keys())
         reached = _reached(plain).items()
         scope.update((n, self._helper(v, callers)) for n, v in reached if n not in self.words and n in scope)
         cells = tuple(CellType(self._helper(c.cell_contents, callers)) for c in plain.__closure__ or ()) or None
@@ -254,11 +247,7 @@ def _hash(function: Callable, bound: dict[str, Any]) -> str:
 def _describe(
     thing: Any, bound: dict[str, Any], seen: frozenset[int] = frozenset(), names: frozenset[str] = frozenset()
 ) -> str:
-    """Describe all that the machine code of a thing depends on, as text.
-
-    ``bound`` is what names are bound to; ``names`` are those that the code around uses: of a module only these
-    attributes matter.
-    """
+    """Describe all that the machine code of a thing depends on; of a module only attributes in ``names`` matter."""
     thing = getattr(thing, "py_func", thing)
     if id(thing) in seen:
         return "again"
@@ -322,10 +311,13 @@ def clear_cache() -> None:
     shutil.rmtree(cache_folder(), ignore_errors=True)
 
 
-class _Folder:
+class _LoopFiles(CompileResultCacheImpl):
     """Where numba's cache machinery is told to keep a loop: our folder, never stale, since names carry hashes."""
 
     _py_file = __file__
+
+    def __init__(self, function: FunctionType) -> None:
+        self._lineno, self._locator, self._filename_base = 0, self, function.__name__
 
     def get_cache_path(self) -> str:
         return str(cache_folder())
@@ -337,21 +329,12 @@ class _Folder:
         return COMPILER
 
 
-class _LoopFiles(CompileResultCacheImpl):
-    def __init__(self, function: FunctionType) -> None:
-        self._lineno = 0
-        self._locator = _Folder()
-        self._filename_base = function.__name__
-
-
 class _LoopIndex(IndexDataCacheFile):
-    """Numba's index, but data files are named by their types and written first.
-
-    Numba numbers them: of two processes that save a loop for different types at once, both may take the same
-    number, and the index then leads to the code of the other types.
-    """
+    """Numba's index, but data files are named by their types and written first."""
 
     def save(self, key: Any, data: Any) -> None:
+        # Numba numbers them: of two processes that save a loop for different types at once, both may take the same
+        # number, and the index then leads to the code of the other types.
         stem = self._index_name.removesuffix(".nbi")
         name = f"{stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
         self._save_data(name, data)

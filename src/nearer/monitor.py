@@ -16,6 +16,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from nearer.progress import Progress, convergence
+
 PATIENCE = 5  # iterations without a better held-out score before early stopping
 CUT_SHORT = ("callback", "interrupted", "time")  # reasons that end a fit with all its parts
 CALM = 3  # calm iterations in a row before a solver has converged
@@ -87,8 +89,6 @@ class Monitor:
         Show a progress bar.
     max_seconds : float, optional
         End the fit at the first report after this time.
-    unit : str, default="epoch"
-        What an iteration is called.
 
     Examples
     --------
@@ -111,7 +111,6 @@ class Monitor:
     view: Callable[[Any], dict[str, Any]] | None = None
     verbose: bool = False
     max_seconds: float | None = None
-    unit: str = "epoch"
     history: list[dict[str, Any]] = field(default_factory=list)
     reason: str | None = None
     best: tuple[tuple[float, ...], Any] | None = None
@@ -121,21 +120,22 @@ class Monitor:
     _calm: int = 0
     _since_best: int = 0
     _change: float = np.inf
-    _bar: Any = None
+    _first_change: float = 0.0
+    _progress: Progress = field(default_factory=lambda: Progress(False))
     _handler: Any = None
 
     def __enter__(self) -> Self:
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._handler = signal.signal(signal.SIGINT, self._interrupt)
+        self._progress = Progress(self.verbose)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
             self._handler = None
-        if self._bar is not None:
-            self._bar.close()
+        self._progress.close(complete=not self.stopped or self.reason not in CUT_SHORT)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.reason == "interrupted":
@@ -209,7 +209,7 @@ class Monitor:
             shown = {} if self.view is None else self.view(state)
             if self.callback({"stage": "fit", **record, **shown}):
                 self.stop("callback")
-        self._show(1, self.max_iter, f"loss {loss:.4g}")
+        self._show(record)
         if record["iteration"] >= self.max_iter:
             self.stop("max_iter")
         self._away += time.perf_counter() - now
@@ -233,8 +233,7 @@ class Monitor:
     def restart(self) -> "Monitor":
         """Return a monitor with the same settings for another start of the same fit."""
         fresh = replace(self, history=[], reason=None, best=None, parent=self)
-        fresh._bar, fresh._handler, fresh._calm, fresh._since_best = None, None, 0, 0
-        fresh._change = np.inf
+        fresh._handler, fresh._calm, fresh._since_best, fresh._change = None, 0, 0, np.inf
         return fresh
 
     def resume(self) -> "Monitor":
@@ -242,44 +241,50 @@ class Monitor:
         return replace(self.restart(), history=list(self.history))
 
     @contextmanager
-    def stage(self, name: str, total: int) -> Iterator[Callable[..., None]]:
-        """Show a stage before the fit proper, such as a search for settings, with a bar of its own.
+    def limited(self, share: float) -> Iterator[None]:
+        """Allow what is done here only a share of ``max_seconds``, so that time is left for the rest."""
+        seconds = self.max_seconds
+        self.max_seconds = None if seconds is None else share * seconds
+        yield
+        self.max_seconds = seconds
+        if self.reason == "time":
+            self.reason = None
+
+    @contextmanager
+    def stage(self, name: str, until: float = 0.8) -> Iterator[Callable[..., None]]:
+        """Show a stage before the fit proper, such as a search for settings, up to some fraction of the bar.
 
         Yields
         ------
         callable
-            ``report(error=…, **entries)``, to be called after each of the ``total`` parts of the stage. The
-            callback sees the entries, with the name of the stage.
+            ``report(fraction, error=…, **entries)``, to be called after each part of the stage: how much of it is
+            done, and what the callback sees, with the name of the stage.
         """
         n_reports = 0
+        self._progress.next_stage(until)
 
-        def report(error: float, **entries: Any) -> None:
+        def report(fraction: float, error: float, **entries: Any) -> None:
             nonlocal n_reports
             n_reports += 1
-            self._show(1, total, f"error {error:.4g}", name)
+            self._progress.show(fraction, name, f"error {error:.4g}")
             seconds = time.perf_counter() - self._start
             record = {"stage": name, "iteration": n_reports, "error": error, **entries, "seconds": seconds}
             if self.callback is not None and self.callback(record):
                 self.stop("callback")
 
-        try:
-            yield report
-        finally:
-            if self._bar is not None:
-                self._bar.close()
-                self._bar = None
+        yield report
+        self._progress.next_stage(1.0)
 
-    def _show(self, n: int, total: int, text: str, name: str = "fit") -> None:
-        if not self.verbose:
-            return
-        if self._bar is None:
-            from tqdm import tqdm
-
-            unit = self.unit if name == "fit" else "fit"
-            self._bar = tqdm(total=total, unit=f" {unit}", desc=name)
-            n -= name == "fit" and self.history[-1]["iteration"] == 0  # the start is not an iteration
-        self._bar.set_postfix_str(text, refresh=False)
-        self._bar.update(n)
+    def _show(self, record: dict[str, Any]) -> None:
+        """Show how far the fit is: by its iterations, or by its convergence where that is further."""
+        size = record.get("gap", record.get("residual", abs(self._change)))
+        if np.isfinite(size):
+            self._first_change = max(self._first_change, size)
+        done = record["iteration"] / self.max_iter
+        if self.tol is not None:
+            tol = self.tol * (record["loss"] if self.relative else 1.0)
+            done = max(done, convergence(self._first_change, size, tol))
+        self._progress.show(done, "fit", f"loss {record['loss']:.4g}")
 
     def _has_settled(self, loss: float, gap: float | None) -> bool:
         if self.tol is None:

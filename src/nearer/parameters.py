@@ -6,7 +6,7 @@ adds its own, or narrows a shared one, in ``_constraints``.
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -40,15 +40,25 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def join_or(words: Iterable[str]) -> str:
+    """Format alternatives, such as "a, b or c"."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def check_count(name: str, value: Any, most: int, what: str = "") -> None:
+    """Raise a ValueError if a value is not an integer from 1 to ``most``."""
+    if not is_count(value) or value > most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most}{what}; got {value!r}")
+
+
 def one_of(*choices: str) -> Constraint:
     """Allow some strings."""
-    wanted = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
-    return Constraint(lambda value: isinstance(value, str) and value in choices, wanted)
+    return Constraint(lambda value: isinstance(value, str) and value in choices, join_or(map(repr, choices)))
 
 
 def either(*constraints: Constraint) -> Constraint:
     """Allow what any of several constraints allows."""
-    wanted = " or ".join(constraint.wanted for constraint in constraints)
     tests = [constraint.test for constraint in constraints]
 
     def test(value: Any) -> bool:
@@ -57,7 +67,8 @@ def either(*constraints: Constraint) -> Constraint:
                 return True
         return False
 
-    return Constraint(test, wanted)
+    wanted = " or ".join(constraint.wanted for constraint in constraints)
+    return Constraint(test, join_or(wanted.split(" or ")))
 
 
 NONE = Constraint(lambda value: value is None, "None")
@@ -91,18 +102,12 @@ SHARED: Mapping[str, Constraint] = {
 
 @dataclass_transform(eq_default=False)
 def parametrized(kind: Any) -> Any:
-    """Make the annotated fields of a class the parameters of its constructor, which only stores them.
-
-    That is a dataclass with the repr of scikit-learn, compared by identity as all estimators are.
-    """
-    return dataclass(kind, repr=False, eq=False)
+    """Make the annotated fields of a class the parameters of its constructor, which only stores them."""
+    return dataclass(kind, repr=False, eq=False)  # scikit-learn's repr; compared by identity as all estimators are
 
 
 def check_parameters(model: Any) -> None:
-    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is.
-
-    A class may have a method ``_check_combinations`` for parameters that depend on each other.
-    """
+    """Raise a ValueError that names the first parameter that is not allowed, what it may be, and what it is."""
     own: Mapping[str, Constraint] = getattr(model, "_constraints", {})
     kind: Any = type(model)
     names = _parameter_names(kind)
@@ -114,7 +119,7 @@ def check_parameters(model: Any) -> None:
             raise ValueError(f"{owner}{name} must be {constraint.wanted}; got {value!r}")
     if "n_jobs" in names:
         n_threads(model.n_jobs)
-    if hasattr(model, "_check_combinations"):
+    if hasattr(model, "_check_combinations"):  # of parameters that depend on each other
         model._check_combinations()
 
 

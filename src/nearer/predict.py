@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, object_indices
 from nearer.comparisons.rows import blocks, squared_distances
-from nearer.parameters import check_parameters, is_count
+from nearer.parameters import check_count, check_parameters
 
 BLOCK = 1 << 18  # questions per block
 
@@ -21,10 +21,11 @@ BLOCK = 1 << 18  # questions per block
 class ComparisonPredictor:
     """The methods of an estimator with a loss ``loss_``, ``names_`` or None, and the private methods below."""
 
+    _fitted_attribute: str  # has one row per object
     loss_: Any
     names_: tuple[str, ...] | None
 
-    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from answers.
 
         Parameters
@@ -35,12 +36,20 @@ class ComparisonPredictor:
             Then the rows are questions and y the answers: False or -1 turns a row around.
         sample_weight : array of shape (n,), optional
             Multiplies the comparisons' weights.
+        groups : "subjects" or array of shape (n,), optional
+            What is held out to choose settings, or to stop early, are whole groups: with "subjects" the answers of
+            people that the fit has not seen.
 
         Returns
         -------
         self
         """
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        comparisons = as_comparisons(comparisons, y, sample_weight)
+        if groups is not None:
+            comparisons = comparisons.group(groups)
+            if comparisons.n_answers < 2:
+                raise ValueError("groups are held out as a whole, so there must be at least two; there is one")
+        comparisons = drop_zero_weights(comparisons)
         check_parameters(self)
         if len(comparisons) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
@@ -54,7 +63,8 @@ class ComparisonPredictor:
     @property
     def _n_known(self) -> int:
         """How many objects the model has; raises NotFittedError before ``fit``."""
-        raise NotImplementedError
+        check_is_fitted(self, self._fitted_attribute)
+        return len(getattr(self, self._fitted_attribute))
 
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances of near and far pairs; object ``_n_known`` is an unknown one, at the origin."""
@@ -69,8 +79,8 @@ class ComparisonPredictor:
         n_known = self._n_known
         rows = match_objects(as_comparisons(questions), self.names_, n_known)
         parts = [self._pair_distances(rows[block]) for block in blocks(len(rows), BLOCK)]
-        near, far = zip(*parts, strict=True) if parts else ([np.empty(0)], [np.empty(0)])
-        return np.concatenate(near), np.concatenate(far)
+        near, far = np.concatenate(parts, axis=1) if parts else np.empty((2, 0))
+        return near, far
 
     @property
     def classes_(self) -> np.ndarray:
@@ -115,10 +125,6 @@ class ComparisonPredictor:
         ----------
         comparisons, y, sample_weight
             As for :meth:`fit`.
-
-        Returns
-        -------
-        float
         """
         comparisons = as_comparisons(comparisons, y, sample_weight)
         if len(comparisons) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
@@ -143,8 +149,7 @@ class ComparisonPredictor:
             Numbers of the neighbors; ``names_`` has their names.
         """
         n = self._n_known
-        if not is_count(k) or k >= n:
-            raise ValueError(f"k must be a whole number from 1 to {n - 1}, the other objects; got {k!r}")
+        check_count("k", k, n - 1, ", the other objects")
         queries = object_indices(objects, self.names_, n)
         squared = self._distances_from(queries)
         squared[np.arange(len(queries)), queries] = np.inf
@@ -155,12 +160,8 @@ class ComparisonPredictor:
 class EmbeddingPredictor(ComparisonPredictor):
     """The methods of an estimator that has points ``embedding_``, a loss ``loss_`` and ``names_`` or None."""
 
+    _fitted_attribute = "embedding_"
     embedding_: np.ndarray
-
-    @property
-    def _n_known(self) -> int:
-        check_is_fitted(self, "embedding_")
-        return len(self.embedding_)
 
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         origin = np.zeros((1, self.embedding_.shape[1]))
@@ -182,5 +183,5 @@ class EmbeddingPredictor(ComparisonPredictor):
         -------
         array of shape (len(objects), n_components)
         """
-        n_known = self._n_known
+        n_known = self._n_known  # raises NotFittedError before anything else is missed
         return self.embedding_[object_indices(objects, self.names_, n_known)]

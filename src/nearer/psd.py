@@ -13,26 +13,9 @@ NEGLIGIBLE = 1e-12  # eigenvalues relative to the largest that a factor leaves o
 
 
 def psd_points(matrix: np.ndarray, threshold: float = 0.0, expected_rank: int | None = None) -> np.ndarray:
-    """Return points X, with XXᵀ the matrix K that minimises |K - matrix|² / 2 + threshold · trace(K).
+    """Return points X, with XXᵀ the matrix K that minimizes |K - matrix|² / 2 + threshold · trace(K).
 
-    Parameters
-    ----------
-    matrix : array of shape (n, n)
-        A symmetric matrix.
-    threshold : float, default=0.0
-        How much each eigenvalue is lowered.
-    expected_rank : int, optional
-        How many eigenvalues may remain. It decides how they are computed, not which.
-
-    Returns
-    -------
-    array of shape (n, rank)
-        Columns in ascending order of their eigenvalues.
-
-    Examples
-    --------
-    >>> psd_points(np.diag([4.0, -1.0, 0.5]), threshold=1.0).shape
-    (3, 1)
+    ``expected_rank`` decides how eigenvalues are computed, not which.
     """
     few = expected_rank is not None and expected_rank * FEW < len(matrix)
     how = {"driver": "evr", "subset_by_value": (threshold, np.inf)} if few else {"driver": "evd"}
@@ -46,13 +29,7 @@ def _scaled_vectors(values: np.ndarray, vectors: np.ndarray, threshold: float = 
 
 
 def psd_factor(matrix: np.ndarray) -> np.ndarray:
-    """Return L with LᵀL nearest to a matrix: one row per positive eigenvalue, the largest first, at least one row.
-
-    Examples
-    --------
-    >>> abs(psd_factor(np.diag([4.0, -1.0])))
-    array([[2., 0.]])
-    """
+    """Return L with LᵀL nearest to a matrix: one row per positive eigenvalue, the largest first, at least one row."""
     values, vectors = eigh(0.5 * (matrix + matrix.T), driver="evr")
     if values[-1] <= 0.0:
         return np.zeros((1, len(matrix)))
@@ -61,13 +38,12 @@ def psd_factor(matrix: np.ndarray) -> np.ndarray:
 
 
 def project_psd(matrix: np.ndarray) -> np.ndarray:
-    """Return the positive semidefinite matrix nearest to the symmetric part of a matrix.
-
-    Examples
-    --------
-    >>> project_psd(np.array([[0.0, 2.0], [0.0, 0.0]])).round(12)
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
+    """Return the positive semidefinite matrix nearest to the symmetric part of a matrix."""
     factor = psd_factor(matrix)
     return factor.T @ factor
+
+
+def fix_signs(components: np.ndarray) -> np.ndarray:
+    """Return components with the largest entry of each row positive: the signs of eigenvectors are arbitrary."""
+    largest = components[np.arange(len(components)), np.argmax(np.abs(components), axis=1)]
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -10,17 +10,13 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A public name: the package that exports it, and its section of the API page.
-
-    `command` is the name of an estimator for ``nearer fit --model``; `saved` says whether a model file can hold
-    it, `top_level` whether it is a name of `nearer` itself.
-    """
+    """A public name: the package that exports it, and its section of the API page."""
 
     module: str
     section: str
-    command: str = ""
-    saved: bool = True
-    top_level: bool = True
+    command: str = ""  # the name of an estimator for ``nearer fit --model``
+    saved: bool = True  # whether a model file can hold it
+    top_level: bool = True  # whether it is a name of `nearer` itself
 
 
 DATA, ANSWERS, FEATURES, LABELS = "Comparisons and files", "Answers", "Similarities of features", "Label ranking"

@@ -177,12 +177,9 @@ def comparisons_from_labels(
     if not (size > 1).any():
         raise ValueError("no triplet can be drawn: every label occurs only once")
     if (size == 1).any():
-        single = ", ".join(str(name) for name in classes[size == 1][:5])
-        warnings.warn(
-            f"{(size == 1).sum()} of {len(classes)} classes have one member only and are skipped as anchors: "
-            f"{single}",
-            stacklevel=2,
-        )
+        single, n_single = ", ".join(map(str, classes[size == 1][:5])), (size == 1).sum()
+        problem = f"{n_single} of {len(classes)} classes have one member only and are skipped as anchors: {single}"
+        warnings.warn(problem, stacklevel=2)
     members = np.argsort(label, kind="stable")  # the objects, class by class
     start = np.cumsum(size) - size
     if sampling == "instances":

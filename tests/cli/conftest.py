@@ -17,9 +17,9 @@ from nearer.cli.app import app
 # Raises Ctrl-C at the first iteration of the fit proper; before a fit that does not iterate.
 CTRL_C = """
 import signal
-from nearer.cli import main, tasks
+from nearer.cli import main, training_data
 from nearer.monitor import Monitor
-go_on, fit = Monitor.go_on, tasks.Labelled.fit
+go_on, fit = Monitor.go_on, training_data.Labeled.fit
 def interrupted(monitor, state, **record):
     if (monitor.view or monitor.parent is None) and len(monitor.history) == 1:
         signal.raise_signal(signal.SIGINT)
@@ -28,7 +28,7 @@ def before_the_fit(data, model):
     if not hasattr(model, "callback"):
         signal.raise_signal(signal.SIGINT)
     fit(data, model)
-Monitor.go_on, tasks.Labelled.fit = interrupted, before_the_fit
+Monitor.go_on, training_data.Labeled.fit = interrupted, before_the_fit
 main()
 """
 

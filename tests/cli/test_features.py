@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, save_npz
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
 from nearer.cli.models import options_of
-from nearer.cli.tasks import Labelled
+from nearer.cli.training_data import Labeled
 from nearer.formats import read_features
 from nearer.metrics import retrieval_map_scorer
 from nearer.registry import commands
@@ -82,7 +82,7 @@ def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
 
 
 def test_the_held_out_precision_is_that_of_objects_of_each_class_that_were_not_learned(here, shoes, tmp_path):
-    given = Labelled(read_features(shoes.csv, labels="kind"))
+    given = Labeled(read_features(shoes.csv, labels="kind"))
     train, test = given.split(0.2, seed=5)
     assert np.unique(test.table.labels, return_counts=True)[1].tolist() == [6, 6, 6]
     assert len(train.table) == 72

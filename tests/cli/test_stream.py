@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OnlineKernel, load_model, write
-from nearer.cli.streaming import AnswerStream
+from nearer.cli.prequential import PrequentialKernel
 from nearer.simulate import comparisons_from_points
 
 CITIES = ["Rome", "Oslo", "Bern", "Cork", "Gent", "Kyiv", "Nice", "Riga", "Turin", "Vienna"]
@@ -76,7 +76,7 @@ def test_accuracy_is_of_the_kernel_before_the_answer(stream):
 
 
 def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
-    stream = AnswerStream(OnlineKernel())
+    stream = PrequentialKernel(OnlineKernel())
     assert stream.learn(["Rome", "Nice", "Oslo"])
     assert stream.learn(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
     assert stream.accuracy == 0.0
@@ -98,7 +98,9 @@ def test_a_file_written_by_nearer_streams_as_it_is(stream, tmp_path):
     assert (learned.kernel_ == OnlineKernel().fit(rows).kernel_).all()
 
 
-@pytest.mark.parametrize("options", [[], ["--passes", 3, "--seed", 5], ["--loss", "ste", "--step", "1/sqrt(t)"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--steps-per-answer", 3, "--seed", 5], ["--loss", "ste", "--learning-rate", "1/sqrt(t)"]]
+)
 def test_resumed_is_as_never_stopped(stream, tmp_path, options):
     lines = some_answers()
     stream(lines, *options, out="whole.nearer")
@@ -169,9 +171,9 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ('{"nearer": 1, "names": ["a", "b", "c"]}\n["a", "b", "d"]', [], "names 'd', which is none"),
         ("[0, 1, 9]", ["--objects", 5], "line 1 names object 9, but there are only 5 objects"),
         ("[0, 1, 2000000000]", [], "line 1"),
-        ("", ["--step", "fast"], "--step must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
-        ("", ["--step", -1], "--step must be"),
-        ("", ["--step", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
+        ("", ["--learning-rate", "fast"], "must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
+        ("", ["--learning-rate", -1], "--learning-rate must be"),
+        ("", ["--learning-rate", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
         ("", ["--resume"], "there is no live.nearer to continue"),
     ],

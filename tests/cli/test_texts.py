@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from extras import needs
 from nearer import BilinearSimilarity, Comparisons, InformationGain, load_model, write
 from nearer.cli.models import make_model, options_of
-from nearer.cli.tasks import read_data
+from nearer.cli.training_data import read_data
 from nearer.features import TextFeatures
 from nearer.metrics import retrieval_map_scorer
 from nearer.models import save_model

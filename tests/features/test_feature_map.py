@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from extras import needs
 from nearer import ComparisonKernel, OrdinalEmbedding, load_model
 from nearer.features import FeatureMap
-from nearer.features.feature_map import LADDER, leave_one_out_errors, select_alpha
+from nearer.features.feature_map import ALPHAS, leave_one_out_errors, select_alpha
 from nearer.metrics import triplet_error
 from nearer.simulate import all_triplets, comparisons_from_points, flip
 
@@ -81,15 +81,15 @@ def test_leaving_out_in_closed_form_is_leaving_out(shape):
 def test_auto_takes_the_smallest_that_is_hardly_worse_than_the_best():
     X, points = features_and_points()
     model = FeatureMap(alpha="auto").fit(X, points)
-    errors = leave_one_out_errors(model._kernel(model.X_fit_), points, np.array(LADDER))
+    errors = leave_one_out_errors(model._kernel(model.X_fit_), points, np.array(ALPHAS))
     means = errors.mean(axis=1)
     best = np.argmin(means)
     good = [
         alpha
-        for alpha, mean, excess in zip(LADDER, means, errors - errors[best], strict=True)
+        for alpha, mean, excess in zip(ALPHAS, means, errors - errors[best], strict=True)
         if mean - means[best] <= excess.std(ddof=1) / np.sqrt(40)
     ]
-    assert model.alpha_ == min(good) <= LADDER[best]
+    assert model.alpha_ == min(good) <= ALPHAS[best]
     np.testing.assert_allclose(model.predict(X), FeatureMap(alpha=model.alpha_).fit(X, points).predict(X))
 
 
@@ -107,7 +107,7 @@ def test_features_and_points_without_spread():
     same = FeatureMap(alpha="auto").fit(np.ones((5, 2)), np.arange(5.0))
     assert same.gamma_ == 1
     np.testing.assert_allclose(same.predict([[1.0, 1.0]]), [2.0])
-    assert select_alpha(np.zeros((3, 3)), np.zeros(3)) == min(LADDER)
+    assert select_alpha(np.zeros((3, 3)), np.zeros(3)) == min(ALPHAS)
 
 
 def test_blocks_of_new_objects_give_the_same(monkeypatch):

@@ -547,7 +547,7 @@ def test_the_loss_of_a_record_is_that_of_answers_not_yet_learned(parameters, val
     [
         (
             {"learning_rate": "fast"},
-            "learning_rate must be 'passive-aggressive', '1/t' or '1/sqrt\\(t\\)' or a number > 0; got 'fast'",
+            "learning_rate must be 'passive-aggressive', '1/t', '1/sqrt\\(t\\)' or a number > 0; got 'fast'",
         ),
         ({"learning_rate": 0.0}, "learning_rate must be"),
         ({"learning_rate": True}, "learning_rate must be"),

@@ -540,9 +540,9 @@ def test_going_on_from_another_model_is_refused():
         ranker("perceptron").fit(X, Y).set_params(solver="loreta").partial_fit(X, Y)
     with pytest.raises(ValueError, match="another solver has learned this model"):
         ranker().fit(X, Y).set_params(solver="popularity").partial_fit(X, Y)
-    with pytest.raises(ValueError, match="rank=2 cannot learn on from a model of rank 3"):
+    with pytest.raises(ValueError, match="rank=2 cannot continue from a model of rank 3"):
         ranker().fit(X, Y).set_params(rank=2).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="fit_intercept=False cannot learn on"):
+    with pytest.raises(ValueError, match="fit_intercept=False cannot continue"):
         ranker().fit(X, Y).set_params(fit_intercept=False).partial_fit(X, Y)
 
 

@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from nearer import LabelRanker
 from nearer.features.validation import validate_features
 from nearer.jit import bind
-from nearer.lowrank import Factor, Rows
+from nearer.lowrank import Factor, Rows, Workspace
 from nearer.ranking import SOLVERS, loops, violations
 from nearer.ranking.init import initial_factors
-from nearer.ranking.models import NO_LIMITS, Draws, Factors, Workspace
+from nearer.ranking.models import Draws
 from nearer.ranking.targets import Labels, TrainingSet
 
 SEED = 2**62 + 12345
@@ -95,13 +95,14 @@ def draw(scores, true, seed, steps, most=1000):
     L = len(scores)
     Y = Labels(np.array([0, len(true)]), np.asarray(true, dtype=np.int32))
     draws = Draws.of(seed, 0, L)._replace(most=most)
-    steps_of_pa = {"prepare": loops.prepare_pa, "take_step": loops.step_pa}
-    loop = bind(loops.take_steps, find_violation=violations.draw_violation, **steps_of_pa, **violations.BY_FACTOR)
+    steps_of_pa = {"prepare": loops.prepare_pa, "take_step": loops.step_pa, **violations.BY_FACTOR}
+    loop = bind(loops.take_steps, find_violation=violations.draw_violation, **steps_of_pa)
     rows, pairs = Rows.of(np.array([[1.0]])), []
     for step in range(steps):
-        work, losses = Workspace.of(rows, Y, L), np.empty(1)
-        model = Factors(Factor.plain(np.array(scores)[:, None]), Factor.plain(np.array([[1.0]])))
-        loop(rows, Y, np.array([0]), 0, 1, 0.0, NO_LIMITS, model, draws._replace(before=step), work, losses)
+        work, losses = Workspace.of(1, Y.most + 1, rows.longest, L), np.empty(1)
+        model = Factor.plain(np.array(scores)[:, None]), Factor.plain(np.array([[1.0]]))
+        lesson = rows, Y, np.array([0]), draws._replace(before=step)
+        loop(lesson, np.zeros(1), (0, 1, step), (np.inf, np.inf), model, work, losses)
         pairs.append((*work.columns[:2].tolist(), -work.values[1], losses[0]) if losses[0] else None)
     return pairs
 

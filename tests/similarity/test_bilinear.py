@@ -210,7 +210,7 @@ def test_lonely_classes_are_skipped_with_a_warning(data):
 @pytest.mark.parametrize("queries", ["others", None])
 def test_neighbors_are_those_of_the_whole_table(data, model, queries, monkeypatch):
     X, _ = data
-    monkeypatch.setattr("nearer.similarity.search.ENTRIES", 700)  # several blocks
+    monkeypatch.setattr("nearer.similarity.neighbors.ENTRIES", 700)  # several blocks
     scores = model.similarity(X, X)
     if queries is None:
         np.fill_diagonal(scores, -np.inf)
@@ -434,7 +434,7 @@ def test_an_index_is_of_one_model_only(data):
     model = BilinearSimilarity("oasis", n_triplets=300, random_state=0).fit(X, y)
     index = model.index(X)
     model.neighbors(X[:1], index, 3)
-    with pytest.raises(ValueError, match="made by another model, or before this one learned on"):
+    with pytest.raises(ValueError, match="made by another model, or before this one was fitted further"):
         model.partial_fit(X, y).neighbors(X[:1], index, 3)
 
 

@@ -14,8 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nearer.similarity.lmnn import LMNN, solver
 from nearer.similarity.lmnn import impostors as impostors_module
 from nearer.similarity.lmnn.impostors import Search
-from nearer.similarity.lmnn.problem import LargeMargin
-from nearer.similarity.lmnn.targets import target_neighbors
+from nearer.similarity.lmnn.problem import LargeMargin, target_neighbors
 
 
 def literal_targets(X, y, k):

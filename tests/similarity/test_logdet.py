@@ -6,9 +6,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import ITML, LEGO, Comparisons
-from nearer.similarity.logdet import PairProblem
+from nearer.similarity.logdet import PairProblem, Pairs, squared_distance_sample
 from nearer.similarity.loops import lego_change
-from nearer.similarity.pairs import Pairs, squared_distance_sample
 
 
 def labelled(n=90, d=4, seed=0):

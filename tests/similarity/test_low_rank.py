@@ -664,7 +664,7 @@ def test_learning_on_needs_the_same_columns(data):
 
 def test_what_is_said_of_objects_agrees_with_the_components(data, model, monkeypatch):
     X, y = data
-    monkeypatch.setattr("nearer.similarity.search.ENTRIES", 900)  # several blocks
+    monkeypatch.setattr("nearer.similarity.neighbors.ENTRIES", 900)  # several blocks
     scores = scores_of(model, X, X)
     sign = 1 if model.kind_ == "similarity" else -1
     table = model.similarity(X, X) if sign == 1 else -model.distance(X, X)
@@ -759,7 +759,7 @@ def test_an_index_finds_nearly_all(kind):
     assert np.mean([np.isin(t, f).mean() for t, f in zip(true, numbers, strict=True)]) > 0.8
     sign = -1 if kind == "distance" else 1
     np.testing.assert_allclose(sign * values[:, 0], model.pair_score((X[:50], X[numbers[:, 0]])), atol=1e-9)
-    with pytest.raises(ValueError, match="made by another model, or before this one learned on"):
+    with pytest.raises(ValueError, match="made by another model, or before this one was fitted further"):
         model.partial_fit(X, y).neighbors(X[:1], index, 3)
 
 

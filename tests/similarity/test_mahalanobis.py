@@ -188,7 +188,7 @@ def test_a_file_that_does_not_fit_together_is_refused(tmp_path):
     model = LEGO(random_state=0).fit(X, y)
     model.components_ = model.components_[:, :3]
     model.save(tmp_path / "m.nearer")
-    with pytest.raises(ValueError, match=r"the components of 4 features have shape \(4, 3\)"):
+    with pytest.raises(ValueError, match=r"components_ of 4 features has shape \(4, 3\)"):
         load_model(tmp_path / "m.nearer")
 
 

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 from nearer.monitor import Monitor
 from nearer.psd import project_psd
 from nearer.similarity import SDCA
-from nearer.similarity.cone import ConstrainedDual
 from nearer.similarity.problem import Problem, duality_gap
-from nearer.similarity.sdca import Ascent
+from nearer.similarity.sdca import Ascent, ConstrainedDual
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 

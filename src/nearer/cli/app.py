@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -45,9 +45,9 @@ def _print_version(asked: bool) -> None:
     "NEARER_DEBUG=1 shows the traceback of an error; NEARER_CACHE=folder moves the compiled loops."
 )
 def nearer_command(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
     """Learn what is like what from answers to "is A nearer to B or to C?"."""
 
@@ -61,7 +61,7 @@ def command(*examples: str) -> Callable[[Callable[..., None]], Callable[..., Non
         help = f"{inspect.getdoc(function)}\n\n\b\nFor example:\n{lines}"
         # A command that needs arguments shows its help if there are none.
         parameters = inspect.signature(function).parameters.values()
-        needs_input = any(parameter.default is inspect.Parameter.empty for parameter in parameters)
+        needs_input = any(getattr(parameter.default, "default", None) is ... for parameter in parameters)
         register = app.command(function.__name__.rstrip("_"), help=help, no_args_is_help=needs_input)
         register(_handle_errors(function))
         return function
@@ -129,12 +129,6 @@ def some(things: Iterable[object], most: int = 5) -> str:
     """Format the first few of many things, such as "a, b, c, d, e, …"."""
     listed = [str(thing) for thing in things]
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
-
-
-def join_or(words: Iterable[str]) -> str:
-    """Format alternatives, such as "a, b or c"."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 @contextmanager

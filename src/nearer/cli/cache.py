@@ -1,15 +1,11 @@
 """``nearer cache``: where the compiled loops are stored."""
 
-from typing import Annotated
-
 from nearer.cli.app import command, count, print_facts
 from nearer.cli.options import flag
 
 
 @command("nearer cache", "nearer cache --clear")
-def cache(
-    clear: Annotated[bool, flag("--clear", "Remove them; they are compiled again when needed.")] = False,
-) -> None:
+def cache(clear: bool = flag("--clear", "Remove them; they are compiled again when needed.")) -> None:
     """Show where compiled loops are stored, and how large they are.
 
     The inner loops are compiled for this machine on first use, which takes a few seconds, and stored. The

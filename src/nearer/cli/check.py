@@ -1,14 +1,13 @@
 """``nearer check``: what there is to know about a file of answers before anything is learned from it."""
 
 from pathlib import Path
-from typing import Annotated
 
 from nearer.cli.app import command, print_facts
 from nearer.cli.options import ANSWERS
 
 
 @command("nearer check answers.csv")
-def check(answers: Annotated[Path, ANSWERS]) -> None:
+def check(answers: Path = ANSWERS) -> None:
     """Report on a file of answers.
 
     Prints the number of objects, rows and answers; repeats; contradictions (a question answered both ways, of

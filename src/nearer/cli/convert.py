@@ -1,7 +1,6 @@
 """``nearer convert``: answers from one file format into another."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,12 +11,11 @@ from nearer.files import check_writable
 
 @command("nearer convert answers.csv answers.jsonl", "nearer convert responses.csv answers.npz --drop-bad-rows")
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help="A file of answers.")],
-    target: Annotated[
-        Path,
-        typer.Argument(metavar="TO", help="The file to write: .csv, .tsv, .jsonl, .npy, .npz or .parquet."),
-    ],
-    drop_bad_rows: Annotated[bool, flag("--drop-bad-rows", "Drop impossible rows instead of stopping.")] = False,
+    source: Path = typer.Argument(..., metavar="FROM", help="A file of answers."),
+    target: Path = typer.Argument(
+        ..., metavar="TO", help="The file to write: .csv, .tsv, .jsonl, .npy, .npz or .parquet."
+    ),
+    drop_bad_rows: bool = flag("--drop-bad-rows", "Drop impossible rows instead of stopping."),
 ) -> None:
     """Rewrite answers in another format.
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,7 +28,7 @@ WRONG, BEST = percent(ERRORS, digits=0), percent(1 - ERRORS, digits=0)
 
 @command("nearer demo", "nearer demo --folder europe")
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to leave the files; created if it does not exist.")] = Path(),
+    folder: Path = typer.Option(Path(), help="Where to leave the files; created if it does not exist."),
 ) -> None:
     """Recover the map of Europe from answers alone.
 
@@ -83,7 +83,7 @@ def _fit(model: Any, answers: "Comparisons") -> Any:
 
 
 def _print_geography(points: "np.ndarray", truth: "np.ndarray") -> None:
-    """Print how close the learned map comes to geography, in kilometres and as the Procrustes disparity."""
+    """Print how close the learned map comes to geography, in kilometers and as the Procrustes disparity."""
     import numpy as np
 
     from nearer.metrics import procrustes

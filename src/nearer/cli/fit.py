@@ -2,14 +2,14 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
-from nearer.cli.options import column, flag, given_options, number_or, option
-from nearer.cli.tasks import TooFewError, read_data
+from nearer.cli.options import column, flag, given_options, number_or, option, output
+from nearer.cli.training_data import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
@@ -25,116 +25,81 @@ NOT_OF_MODELS = {"files", "out", "model", "held_out", "seed", "quiet"}  # argume
     "nearer fit docs.parquet --text text --labels group --model low-rank --rank 30",
 )
 def fit(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
-            "concatenated. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
-            "texts: .csv, .tsv, .jsonl, .parquet.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The model file to write. By default it has the name of the first FILE, is in this folder, and "
-            "must not exist yet.",
-            show_default="FILE.nearer",
-        ),
-    ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(commands()),
-            help="What to learn. From answers: a map of few dimensions, or a kernel of as many as it takes. "
-            "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
-        ),
-    ] = "map",
-    labels: Annotated[str | None, column("Features: the column that holds class labels.")] = None,
-    comparisons: Annotated[
-        Path | None,
-        option(
-            "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
-            "Not for rca and lmnn.",
-            metavar="ANSWERS",
-        ),
-    ] = None,
-    text: Annotated[
-        str | None, column("Bilinear and low-rank: the column that holds texts, whose terms are the features.")
-    ] = None,
-    terms: Annotated[
-        int | None,
-        option("Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1),
-    ] = None,
-    names: Annotated[str | None, column("Features: the column that holds the objects' names.", "name")] = None,
-    ignore: Annotated[
-        list[str] | None, column("Features: a column that is not a feature; may be given several times.")
-    ] = None,
-    dims: Annotated[int | None, option("Dimensions of a map, or of rca and lmnn.", "2; others: all")] = None,
-    rank: Annotated[int | None, option("Low-rank: the rank of the similarity.", "30", min=1)] = None,
-    loss: Annotated[
-        str | None,
-        option(
-            "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
-            "low-rank learns a distance.",
-            "tste; kernel: gnmds; low-rank: none",
-        ),
-    ] = None,
-    solver: Annotated[
-        str | None,
-        option(
-            "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
-            "of one of low rank: loreta, gd, pa or loreta-identify.",
-            "svrg-sbb; bilinear: sdca; low-rank: loreta",
-        ),
-    ] = None,
-    regularization: Annotated[
-        str | None,
-        option(
-            "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
-            "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
-            "lmnn the share of the pull, between 0 and 1.",
-            "auto; lmnn: 0.5",
-            metavar="auto|NUMBER",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        option(
-            "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
-            "300; kernel, itml: 1000; lmnn: 200; lego: 1",
-        ),
-    ] = None,
-    steps: Annotated[int | None, option("Low-rank: number of steps.", "depends on the data", min=1)] = None,
-    learning_rate: Annotated[
-        str | None, option("Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER")
-    ] = None,
-    triplets: Annotated[
-        int | None, option("Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1)
-    ] = None,
-    psd: Annotated[
-        bool, flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does.")
-    ] = False,
-    early_stopping: Annotated[
-        bool, flag("--early-stopping", "Map and low-rank: stop when what is held out for this gets no better.")
-    ] = False,
-    held_out: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.9,
-            help="Share of the answers, or of the objects of each class, that a first fit does not see and is "
-            "evaluated on. 0: fit only once, on everything.",
-        ),
-    ] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
-    jobs: Annotated[int | None, option("Map: number of threads; -1 for all cores.", "1")] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no notes; results and errors only.")
-    ] = False,
+    files: list[Path] = typer.Argument(
+        ...,
+        metavar="FILE",
+        help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
+        "concatenated. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
+        "texts: .csv, .tsv, .jsonl, .parquet.",
+        show_default=False,
+    ),
+    out: Path | None = output(
+        "The model file to write. By default it has the name of the first FILE, is in this folder, and must not "
+        "exist yet.",
+        "FILE.nearer",
+    ),
+    model: str = typer.Option(
+        "map",
+        metavar="|".join(commands()),
+        help="What to learn. From answers: a map of few dimensions, or a kernel of as many as it takes. "
+        "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
+    ),
+    labels: str | None = column("Features: the column that holds class labels."),
+    comparisons: Path | None = option(
+        "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
+        "Not for rca and lmnn.",
+        metavar="ANSWERS",
+    ),
+    text: str | None = column("Bilinear and low-rank: the column that holds texts, whose terms are the features."),
+    terms: int | None = option(
+        "Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1
+    ),
+    names: str | None = column("Features: the column that holds the objects' names.", "name"),
+    ignore: list[str] | None = column("Features: a column that is not a feature; may be given several times."),
+    dims: int | None = option("Dimensions of a map, or of rca and lmnn.", "2; others: all"),
+    rank: int | None = option("Low-rank: the rank of the similarity.", "30", min=1),
+    loss: str | None = option(
+        "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
+        "low-rank learns a distance.",
+        "tste; kernel: gnmds; low-rank: none",
+    ),
+    solver: str | None = option(
+        "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
+        "of one of low rank: loreta, gd, pa or loreta-identify.",
+        "svrg-sbb; bilinear: sdca; low-rank: loreta",
+    ),
+    regularization: str | None = option(
+        "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
+        "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
+        "lmnn the share of the pull, between 0 and 1.",
+        "auto; lmnn: 0.5",
+        metavar="auto|NUMBER",
+    ),
+    epochs: int | None = option(
+        "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
+        "300; kernel, itml: 1000; lmnn: 200; lego: 1",
+    ),
+    steps: int | None = option("Low-rank: number of steps.", "depends on the data", min=1),
+    learning_rate: str | None = option(
+        "Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER"
+    ),
+    triplets: int | None = option(
+        "Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1
+    ),
+    psd: bool = flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does."),
+    early_stopping: bool = flag(
+        "--early-stopping", "Map and low-rank: stop when what is held out for this gets no better."
+    ),
+    held_out: float = typer.Option(
+        0.1,
+        min=0.0,
+        max=0.9,
+        help="Share of the answers, or of the objects of each class, that a first fit does not see and is "
+        "evaluated on. 0: fit only once, on everything.",
+    ),
+    seed: int = typer.Option(0, min=0, help="The same seed gives the same model."),
+    jobs: int | None = option("Map: number of threads; -1 for all cores.", "1"),
+    quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),
 ) -> None:
     """Learn a map, a kernel or a similarity of features, and save it as a model file.
 
@@ -169,7 +134,10 @@ def fit(
     """
     arguments = locals()
     begun = time.perf_counter()
-    out = _default_output(files[0]) if out is None else out
+    if out is None:
+        out = Path(f"{files[0].stem}.nearer")
+        if out.exists():
+            raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
     check_writable(out, files if comparisons is None else [*files, comparisons])
     options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
     for name in {"regularization", "learning-rate"} & set(options):
@@ -184,13 +152,6 @@ def fit(
     print_facts([("saved", f"{out}, {how} {data.size}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
 
 
-def _default_output(file: Path) -> Path:
-    out = Path(f"{file.stem}.nearer")
-    if out.exists():
-        raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
-    return out
-
-
 def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
     """Fit a part of the data and evaluate it on the rest, if there is enough; then fit all of it."""
 
@@ -199,7 +160,9 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         if interrupted:
             partial = out.with_name(f"{out.stem}.partial{out.suffix}")
             save(fitted, partial)
-            print_note(f"interrupted{_after(fitted)}; the model so far is in {partial}")
+            n_iter = getattr(last_step(fitted)[1], "n_iter_", None)
+            after = "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
+            print_note(f"interrupted{after}; the model so far is in {partial}")
             raise typer.Exit(INTERRUPTED)
         return fitted
 
@@ -218,11 +181,6 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
     learned = fit_on(data)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
-
-
-def _after(model: Any) -> str:
-    n_iter = getattr(last_step(model)[1], "n_iter_", None)
-    return "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
 
 
 def note_if_compiling() -> None:

@@ -2,7 +2,6 @@
 
 import csv
 from pathlib import Path
-from typing import Annotated
 
 from nearer.cli.app import command, count, writing
 from nearer.cli.models import check_objects, find_object, points_of
@@ -15,12 +14,10 @@ from nearer.files import check_writable
     'nearer map europe.nearer -o europe.png --title "Europe" --groups regions.csv',
 )
 def map_(
-    model: Annotated[Path, MODEL],
-    out: Annotated[Path, output("The map to write: .html, .png, .svg or .pdf.")],
-    title: Annotated[str | None, option("Title above the map; by default the model's file name.")] = None,
-    groups: Annotated[
-        Path | None, option("A .csv with the columns name and group, to colour the objects by.")
-    ] = None,
+    model: Path = MODEL,
+    out: Path = output("The map to write: .html, .png, .svg or .pdf."),
+    title: str | None = option("Title above the map; by default the model's file name."),
+    groups: Path | None = option("A .csv with the columns name and group, to color the objects by."),
 ) -> None:
     """Draw the map that a model has learned.
 
@@ -38,10 +35,9 @@ def map_(
     learned = load_model(model)
     check_objects(learned, model)
     points = points_of(learned)
-    names = [str(number) for number in range(len(points))] if learned.names_ is None else list(learned.names_)
-    colours = None if groups is None else _read_groups(groups, learned.names_, len(points))
+    colors = None if groups is None else _read_groups(groups, learned.names_, len(points))
     with writing(out):
-        write_map(points, out, names, groups=colours, title=model.stem if title is None else title)
+        write_map(points, out, learned.names_, groups=colors, title=model.stem if title is None else title)
     print(f"wrote {out}, a map of {count(len(points), 'object')}")
 
 

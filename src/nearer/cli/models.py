@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.cli.app import Facts, count, join_or, print_note, some, writing
+from nearer.cli.app import Facts, count, print_note, some, writing
 from nearer.registry import FEATURES, REGISTRY, commands, load
 
 if TYPE_CHECKING:
@@ -22,18 +22,12 @@ if TYPE_CHECKING:
 
     from nearer.formats import FeatureTable
 
-PARAMETERS = {
+SAME_NAME = ("rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping")
+PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "dims": "n_components",
-    "rank": "rank",
-    "loss": "loss",
-    "solver": "solver",
-    "regularization": "regularization",
     "epochs": "max_iter",
     "steps": "n_steps",
-    "learning-rate": "learning_rate",
     "triplets": "n_triplets",
-    "psd": "psd",
-    "early-stopping": "early_stopping",
     "jobs": "n_jobs",
 }
 SEARCHED = ("regularization", "learning_rate")  # parameters that "auto" searches for
@@ -47,12 +41,10 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
     if name not in commands():
         raise ValueError(f"unknown model {name!r}; the known ones are {', '.join(commands())}")
     _check_options(name, options)
-    kind = load(commands()[name])
-    known = kind().get_params(deep=False)
-    parameters = {PARAMETERS[option]: options[option] for option in options if option in PARAMETERS}
-    if "random_state" in known:
-        parameters["random_state"] = seed
-    model = kind(**parameters)
+    model = load(commands()[name])()
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=seed)
+    model.set_params(**{PARAMETERS[option]: options[option] for option in options if option in PARAMETERS})
     check_options(model, PARAMETERS)  # before a large file is read
     if "text" not in options:
         return model
@@ -75,7 +67,7 @@ def check_options(model: Any, parameters: Mapping[str, str]) -> None:
         option = next((option for option, parameter in parameters.items() if parameter == name), None)
         if not must or option is None:
             raise
-        raise ValueError(f"--{option} must be {rest.removeprefix('None or ')}") from None
+        raise ValueError(f"--{option} must be {rest.removeprefix('None or ').removeprefix('None, ')}") from None
 
 
 def options_of(name: str) -> set[str]:
@@ -92,21 +84,21 @@ def options_of(name: str) -> set[str]:
 
 
 def fit_copy(model: Any, fit: Callable[[Any], object], quiet: bool) -> tuple[Any, bool]:
-    """Fit a copy of a model by ``fit(copy)``; return it, and whether Ctrl-C ended the fit.
-
-    The progress bars are for a terminal.
-    """
+    """Fit a copy of a model by ``fit(copy)``; return it, and whether Ctrl-C ended the fit."""
     copy = deepcopy(model)
     estimator = last_step(copy)[1]
-    if "verbose" in estimator.get_params(deep=False):
+    has_progress_bar = "verbose" in estimator.get_params(deep=False)
+    if has_progress_bar:
         estimator.set_params(verbose=not quiet and sys.stderr.isatty())
     fit(copy)
-    if "verbose" in estimator.get_params(deep=False):
+    if has_progress_bar:
         estimator.set_params(verbose=False)
     return copy, getattr(estimator, "stop_reason_", "") == "interrupted"
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    from nearer.parameters import join_or
+
     applicable = options_of(name)
     for option in options:
         if option not in applicable:
@@ -133,18 +125,14 @@ def last_step(model: Any) -> tuple[Any, Any]:
 
 
 def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
-    """Set the parameters of a model that are "auto" to what a trial fit chose; return which.
-
-    The ridge of a map or kernel is worth a number of answers, so it is multiplied by the share of the answers that
-    the trial fit had (as `nearer.selection` does for samples).
-    """
+    """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
     estimator, tried = last_step(model)[1], last_step(trial)[1]
-    factors = {"regularization": ridge_share}
-    chosen = {
-        parameter: getattr(tried, f"{parameter}_") * factors.get(parameter, 1.0)
-        for parameter in SEARCHED
-        if getattr(estimator, parameter, None) == "auto" and getattr(tried, f"{parameter}_", None) is not None
-    }
+    searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
+    values = {parameter: getattr(tried, f"{parameter}_", None) for parameter in searched}
+    chosen = {parameter: value for parameter, value in values.items() if value is not None}
+    if "regularization" in chosen:
+        # A ridge is worth a number of answers, and the trial fit had this share of them (as in `nearer.selection`).
+        chosen["regularization"] *= ridge_share
     estimator.set_params(**chosen)
     return list(chosen)
 
@@ -181,7 +169,7 @@ def _describe_terms(terms: Any, table: Any) -> Facts:
 def load_with_table(path: Path, features: Path | None, names: str | None) -> tuple[Any, "FeatureTable | None"]:
     """Load a model; with the table of features that it compares objects by, if it does."""
     from nearer import load_model
-    from nearer.formats.matching import read_table_for
+    from nearer.formats.features import read_table_for
 
     loaded = load_model(path)
     before, model = last_step(loaded)
@@ -220,9 +208,11 @@ def points_of(model: Any) -> "np.ndarray":
     return points[:, : max(2, int((widths > FLAT * widths[0]).sum()))]
 
 
-def n_objects(model: Any) -> int:
-    """Return how many objects a model knows."""
-    return len(model.embedding_ if hasattr(model, "embedding_") else model.kernel_)
+def known_objects(model: Any, table: "FeatureTable | None") -> tuple[int, Sequence[str] | None, str]:
+    """Return how many objects a model or its table has, their names, and what has them, for messages."""
+    if table is not None:
+        return len(table), table.names, str(table.path)
+    return len(model.embedding_ if hasattr(model, "embedding_") else model.kernel_), model.names_, "the model"
 
 
 def save(model: Any, path: Path) -> None:

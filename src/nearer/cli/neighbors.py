@@ -1,12 +1,11 @@
 """``nearer neighbors``: what is nearest to an object by a learned model, or most similar to it."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from nearer.cli.app import command
-from nearer.cli.models import find_object, load_with_table, n_objects
+from nearer.cli.models import find_object, known_objects, load_with_table
 from nearer.cli.options import FEATURES, MODEL, NAMES
 
 
@@ -16,11 +15,11 @@ from nearer.cli.options import FEATURES, MODEL, NAMES
     "nearer neighbors shoes.nearer --features shoes.csv pump",
 )
 def neighbors(
-    model: Annotated[Path, MODEL],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An object: its name, or its number from 0.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to list.")] = 5,
-    features: Annotated[Path | None, FEATURES] = None,
-    names: Annotated[str | None, NAMES] = None,
+    model: Path = MODEL,
+    name: str = typer.Argument(..., metavar="NAME", help="An object: its name, or its number from 0."),
+    k: int = typer.Option(5, "-k", min=1, help="How many to list."),
+    features: Path | None = FEATURES,
+    names: str | None = NAMES,
 ) -> None:
     """List the objects that are nearest to one in a model.
 
@@ -32,25 +31,18 @@ def neighbors(
     column of --features that it was fitted on.
     """
     learned, table = load_with_table(model, features, names)
-    if table is None:
-        n, known, owner = n_objects(learned), learned.names_, "the model"
-    else:
-        n, known, owner = len(table), table.names, str(table.path)
+    n, known, owner = known_objects(learned, table)
     place = find_object(name, known, n, owner)
     heading = "nearest to {}"
-    if n == 1:
-        numbers, values = [], []
-    elif table is None:
-        distances, found = learned.neighbors([place], min(k, n - 1))
-        numbers, values = found[0].tolist(), distances[0].tolist()
+    if table is None:
+        values, numbers = learned.neighbors([place], min(k, n - 1)) if n > 1 else ([[]], [[]])
     else:
         heading = "nearest to {}, by distance" if hasattr(learned, "distance") else "most like {}, by similarity"
         # One more, since the object itself is usually among them; by a similarity it need not be.
-        distances, found = learned.neighbors(table[[place]], table, min(k + 1, n))
-        others = [pair for pair in zip(found[0].tolist(), distances[0].tolist(), strict=True) if pair[0] != place]
-        numbers, values = map(list, zip(*others[: min(k, n - 1)], strict=True))
-    listed = [str(number) if known is None else known[number] for number in numbers]
-    print(heading.format(str(place) if known is None else known[place]))
-    width = max(map(len, listed), default=0)
-    for rank, (other, value) in enumerate(zip(listed, values, strict=True), start=1):
-        print(f"{rank:>4}  {other:<{width}}  {value:.4g}")
+        values, numbers = learned.neighbors(table[[place]], table, min(k + 1, n))
+    pairs = [(number, value) for number, value in zip(numbers[0], values[0], strict=True) if number != place][:k]
+    names_of = [str(number) for number in range(n)] if known is None else known
+    print(heading.format(names_of[place]))
+    width = max((len(names_of[number]) for number, _ in pairs), default=0)
+    for rank, (number, value) in enumerate(pairs, start=1):
+        print(f"{rank:>4}  {names_of[number]:<{width}}  {value:.4g}")

@@ -6,9 +6,9 @@ from typing import Any
 import typer
 
 
-def option(help: str, default: str | bool = False, **settings: Any) -> Any:
+def option(help: str, default: str | bool = False, *names: str, **settings: Any) -> Any:
     """Return an option; `default` is the text that its help shows as the default, False for none."""
-    return typer.Option(help=help, show_default=default, **settings)
+    return typer.Option(None, *names, help=help, show_default=default, **settings)
 
 
 def column(help: str, default: str | bool = False) -> Any:
@@ -16,18 +16,18 @@ def column(help: str, default: str | bool = False) -> Any:
     return option(help, default, metavar="COLUMN")
 
 
-def flag(name: str, help: str) -> Any:
+def flag(name: str, help: str, *short: str) -> Any:
     """Return an option that is on or off."""
-    return typer.Option(name, help=help)
+    return typer.Option(False, name, *short, help=help)
 
 
-def output(help: str) -> Any:
-    """Return the option for the file that a command writes."""
-    return typer.Option("-o", "--output", help=help, show_default=False)
+def output(help: str, default: str | bool = False) -> Any:
+    """Return the option for the file that a command writes, which is required if it has no default."""
+    return typer.Option(None if default else ..., "-o", "--output", help=help, show_default=default)
 
 
-ANSWERS: Any = typer.Argument(metavar="ANSWERS", help="A file of answers.")
-MODEL: Any = typer.Argument(metavar="MODEL", help="A model file of nearer fit or stream.")
+ANSWERS: Any = typer.Argument(..., metavar="ANSWERS", help="A file of answers.")
+MODEL: Any = typer.Argument(..., metavar="MODEL", help="A model file of nearer fit or stream.")
 FEATURES = option("For a model of features: the table of the objects' features.")
 NAMES = column("The column of --features that holds names.", "name")
 
@@ -43,6 +43,6 @@ def number_or(value: str, words: Sequence[str], option: str) -> float | str:
 
 
 def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by their names on the command line."""
+    """Return the options that are on the command line, by their names there."""
     given = {name: value for name, value in arguments.items() if value is not None and value is not False}
     return {name.replace("_", "-"): value for name, value in given.items() if value != []}

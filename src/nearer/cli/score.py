@@ -1,10 +1,9 @@
 """``nearer score``: how well a model predicts answers, and which answers are about unknown objects."""
 
 from pathlib import Path
-from typing import Annotated
 
 from nearer.cli.app import command, count, percent, print_facts, some
-from nearer.cli.models import load_with_table, n_objects
+from nearer.cli.models import known_objects, load_with_table
 from nearer.cli.options import ANSWERS, FEATURES, MODEL, NAMES
 
 
@@ -12,10 +11,7 @@ from nearer.cli.options import ANSWERS, FEATURES, MODEL, NAMES
     "nearer score europe.nearer new-answers.csv", "nearer score shoes.nearer answers.csv --features shoes.csv"
 )
 def score(
-    model: Annotated[Path, MODEL],
-    answers: Annotated[Path, ANSWERS],
-    features: Annotated[Path | None, FEATURES] = None,
-    names: Annotated[str | None, NAMES] = None,
+    model: Path = MODEL, answers: Path = ANSWERS, features: Path | None = FEATURES, names: str | None = NAMES
 ) -> None:
     """Print the share of answers that a model satisfies, by weight.
 
@@ -24,41 +20,38 @@ def score(
     reads the column that it was fitted on.
     """
     from nearer import Comparisons, read
-    from nearer.formats.matching import find_objects, match_rows, number_by_row
+    from nearer.formats.features import find_objects, match_rows
 
     learned, table = load_with_table(model, features, names)
+    n, known, _ = known_objects(learned, table)
     asked = read(answers)
-    if table is None:
-        owner, owner_names = "the model", learned.names_
-        if asked.names is not None and owner_names is None:
-            raise ValueError(f"{answers} names its objects and {model} numbers them: they cannot be matched")
-        places = find_objects(asked, owner_names, n_objects(learned))
-    else:
-        owner, owner_names = "the features", table.names
+    if table is not None:
         asked, places = match_rows(asked, table, answers)
-    known = places >= 0
+    elif asked.names is not None and known is None:
+        raise ValueError(f"{answers} names its objects and {model} numbers them: they cannot be matched")
+    else:
+        places = find_objects(asked, known, n)
+    unknown = [asked.names[i] if asked.names else i for i, place in enumerate(places) if place < 0]
     # Rows, not whole answers: only some rows of an answer may be about unknown objects.
-    kept = known[asked.rows].all(axis=1)
+    kept = (places[asked.rows] >= 0).all(axis=1)
     weights = None if asked.weights is None else asked.weights[kept]
-    part = Comparisons(asked.rows[kept], n_objects=asked.n_objects, names=asked.names, weights=weights)
+    part = Comparisons(places[asked.rows[kept]], n_objects=n, weights=weights)
     n_rows = count(len(part), "row")
     if not len(part):
         satisfied = "nothing to score"
     elif weights is not None and not weights.any():
         raise ValueError(f"{answers}: the weights of all {n_rows} to score are 0")
-    elif table is None:
-        satisfied = f"{percent(learned.score(part))} of {n_rows}"
     else:
-        by_row = number_by_row(part, places, len(table))
-        satisfied = f"{percent(learned.score_comparisons(table, by_row))} of {n_rows}"
-    unknown = [asked.names[i] if asked.names else i for i, is_known in enumerate(known) if not is_known]
+        share = learned.score(part) if table is None else learned.score_comparisons(table, part)
+        satisfied = f"{percent(share)} of {n_rows}"
+    owner = "the model" if table is None else "the features"
     facts = [
         ("satisfied", satisfied),
-        ("objects", f"{len(known):,} in the answers, {len(unknown):,} of them unknown to {owner}"),
+        ("objects", f"{len(places):,} in the answers, {len(unknown):,} of them unknown to {owner}"),
     ]
     if unknown:
         left_out = count(len(asked) - len(part), "row")
         facts.append(("unknown", f"{some(unknown)}; {left_out} about them left out of the score"))
-    if asked.names is None and owner_names is not None:
+    if asked.names is None and known is not None:
         facts.append(("matched", "by number: the answers have no names"))
     print_facts(facts)

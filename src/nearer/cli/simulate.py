@@ -1,7 +1,6 @@
 """``nearer simulate``: answers from known points, to plan a survey or try the other commands."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,13 +15,13 @@ from nearer.files import check_writable
     "nearer simulate --europe -o europe.csv",
 )
 def simulate(
-    out: Annotated[Path, output("The file of answers to write.")],
-    objects: Annotated[int | None, typer.Option(min=3, help="How many objects.", show_default="60")] = None,
-    answers: Annotated[int, typer.Option(min=1, help="How many answers.")] = 8000,
-    dims: Annotated[int | None, typer.Option(min=1, help="Dimensions of the objects.", show_default="2")] = None,
-    errors: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of wrong answers.")] = 0.05,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answers.")] = 0,
-    europe: Annotated[bool, typer.Option("--europe", help="Ask about the cities of Europe instead.")] = False,
+    out: Path = output("The file of answers to write."),
+    objects: int | None = typer.Option(None, min=3, help="How many objects.", show_default="60"),
+    answers: int = typer.Option(8000, min=1, help="How many answers."),
+    dims: int | None = typer.Option(None, min=1, help="Dimensions of the objects.", show_default="2"),
+    errors: float = typer.Option(0.05, min=0.0, max=1.0, help="Share of wrong answers."),
+    seed: int = typer.Option(0, min=0, help="The same seed gives the same answers."),
+    europe: bool = typer.Option(False, "--europe", help="Ask about the cities of Europe instead."),
 ) -> None:
     """Simulate answers to random questions about points.
 

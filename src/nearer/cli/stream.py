@@ -3,24 +3,29 @@
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
 from nearer.cli.app import command, count, percent, print_facts, print_note
 from nearer.cli.models import check_options, save
 from nearer.cli.options import flag, given_options, number_or, option, output
-from nearer.cli.streaming import AnswerStream, InputLines
+from nearer.cli.prequential import PrequentialKernel
 from nearer.files import check_writable
 
 if TYPE_CHECKING:
     from nearer import OnlineKernel
 
 WHERE = "standard input"
-OF_KERNELS = ("loss", "step", "margin", "aggressiveness", "passes", "shrinkage", "objects", "seed")
-STEPS = ("passive-aggressive", "1/t", "1/sqrt(t)")
+OF_KERNEL = ("loss", "learning_rate", "margin", "aggressiveness", "steps_per_answer", "shrinkage")
+PARAMETERS = {name.replace("_", "-"): name for name in OF_KERNEL} | {
+    "objects": "n_objects",
+    "seed": "random_state",
+}
+LEARNING_RATES = ("passive-aggressive", "1/t", "1/sqrt(t)")
 
 
 class BadLineError(ValueError):
@@ -33,44 +38,35 @@ class BadLineError(ValueError):
     "tail -n +1 -f answers.jsonl | nearer stream -o tail.nearer --skip-bad",
 )
 def stream(
-    out: Annotated[Path, output("The model file to write.")],
-    resume: Annotated[bool, flag("--resume", "Continue with the existing model file and its options.")] = False,
-    loss: Annotated[str | None, option("The loss of an answer: gnmds, ste, ckl, tste or soe.", "gnmds")] = None,
-    step: Annotated[
-        str | None,
-        option(
-            "How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a number, or "
-            "one that falls with the count t of answers, times the slope of the loss.",
-            "passive-aggressive",
-            metavar="|".join((*STEPS, "NUMBER")),
-        ),
-    ] = None,
-    margin: Annotated[
-        float | None, option("The margin by which a passive-aggressive step satisfies its answer.", "1")
-    ] = None,
-    aggressiveness: Annotated[
-        float | None,
-        option("Longest step of one answer, in margins; smaller if there are more errors.", "0.7"),
-    ] = None,
-    passes: Annotated[
-        int | None, option("Steps per answer: one for itself, the others for earlier answers.", "1", min=1)
-    ] = None,
-    shrinkage: Annotated[
-        float | None,
-        option(
-            "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
-            "0.05 works well with --passes 5 --aggressiveness 0.1.",
-            "0",
-            min=0.0,
-        ),
-    ] = None,
-    objects: Annotated[
-        int | None, typer.Option(min=3, help="Number of objects; an answer about any other is a bad line.")
-    ] = None,
-    seed: Annotated[int | None, option("Draws the earlier answers of --passes.", "0", min=0)] = None,
-    every: Annotated[int, typer.Option(min=0, help="Answers between two reports; 0: no reports.")] = 100,
-    save_every: Annotated[int, typer.Option(min=0, help="Answers between two saves; 0: only at the end.")] = 1000,
-    skip_bad: Annotated[bool, flag("--skip-bad", "Report a bad line and continue, instead of stopping.")] = False,
+    out: Path = output("The model file to write."),
+    resume: bool = flag("--resume", "Continue with the existing model file and its options."),
+    loss: str | None = option("The loss of an answer: gnmds, ste, ckl, tste or soe.", "gnmds"),
+    learning_rate: str | None = option(
+        "How far an answer moves the kernel: as far as it takes to satisfy it by the margin; or a number, or "
+        "one that falls with the count t of answers, times the slope of the loss.",
+        "passive-aggressive",
+        metavar="|".join((*LEARNING_RATES, "NUMBER")),
+    ),
+    margin: float | None = option("The margin by which a passive-aggressive step satisfies its answer.", "1"),
+    aggressiveness: float | None = option(
+        "Longest step of one answer, in margins; smaller if there are more errors.", "0.7"
+    ),
+    steps_per_answer: int | None = option(
+        "Steps per answer: one for itself, the others for earlier answers.", "1", min=1
+    ),
+    shrinkage: float | None = option(
+        "How much all eigenvalues shrink over as many answers as there are objects: leads to few dimensions. "
+        "0.05 works well with --steps-per-answer 5 --aggressiveness 0.1.",
+        "0",
+        min=0.0,
+    ),
+    objects: int | None = typer.Option(
+        None, min=3, help="Number of objects; an answer about any other is a bad line."
+    ),
+    seed: int | None = option("Draws the earlier answers of --steps-per-answer.", "0", min=0),
+    every: int = typer.Option(100, min=0, help="Answers between two reports; 0: no reports."),
+    save_every: int = typer.Option(1000, min=0, help="Answers between two saves; 0: only at the end."),
+    skip_bad: bool = flag("--skip-bad", "Report a bad line and continue, instead of stopping."),
 ) -> None:
     """Learn a kernel from answers on standard input, each as it arrives.
 
@@ -90,27 +86,27 @@ def stream(
     """
     arguments = locals()
     check_writable(out)
-    options = given_options({name: arguments[name] for name in OF_KERNELS})
-    answers = AnswerStream((_load_kernel if resume else _new_kernel)(out, options))
-    before = getattr(answers.model, "n_samples_seen_", 0)
+    options = given_options({name: arguments[name.replace("-", "_")] for name in PARAMETERS})
+    kernel = PrequentialKernel((_load_kernel if resume else _new_kernel)(out, options))
+    before = getattr(kernel.model, "n_samples_seen_", 0)
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("reading answers from the keyboard, one JSON value per line; Ctrl-D ends")
     n_bad, error = 0, None
     with InputLines() as lines:
         try:
-            n_bad = _learn(answers, lines, out, every, save_every, skip_bad)
+            n_bad = _learn(kernel, lines, out, every, save_every, skip_bad)
         except BadLineError as bad:
             error = bad
-        if answers.n_answers:
-            save(answers.model, out)
-            _print_summary(answers, out, before, n_bad)
+        if kernel.n_answers:
+            save(kernel.model, out)
+            _print_summary(kernel, out, before, n_bad)
     if error is not None:
         raise error
     if lines.stopped_by is not None:
         word = "interrupted" if lines.stopped_by == signal.SIGINT else "terminated"
-        print_note(word + ("" if answers.n_answers else " before the first answer; nothing is saved"))
+        print_note(word + ("" if kernel.n_answers else " before the first answer; nothing is saved"))
         raise typer.Exit(128 + lines.stopped_by)
-    if not answers.n_answers:
+    if not kernel.n_answers:
         raise ValueError(f"{WHERE} has no answers" + (f", only {count(n_bad, 'bad line')}" if n_bad else ""))
 
 
@@ -120,14 +116,10 @@ def _new_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
 
     if path.exists():
         raise ValueError(f"{path} exists already: continue it with --resume, or name another file")
-    if "step" in options:
-        options["step"] = number_or(options["step"], STEPS, "step")
-    parameters = {
-        "objects": "n_objects", "seed": "random_state", "step": "learning_rate", "passes": "steps_per_answer",
-    }  # fmt: skip
-    options = {"seed": 0, **options}
-    model = OnlineKernel(**{parameters.get(name, name): value for name, value in options.items()})
-    check_options(model, {name: name for name in options} | parameters)
+    if "learning-rate" in options:
+        options["learning-rate"] = number_or(options["learning-rate"], LEARNING_RATES, "learning-rate")
+    model = OnlineKernel(**{PARAMETERS[name]: value for name, value in {"seed": 0, **options}.items()})
+    check_options(model, PARAMETERS)
     return model
 
 
@@ -147,7 +139,7 @@ def _load_kernel(path: Path, options: dict[str, Any]) -> "OnlineKernel":
 
 
 def _learn(
-    answers: AnswerStream, lines: Iterable[bytes], out: Path, every: int, save_every: int, skip_bad: bool
+    kernel: PrequentialKernel, lines: Iterable[bytes], out: Path, every: int, save_every: int, skip_bad: bool
 ) -> int:
     """Learn line by line, with reports and saves on the way; return how many bad lines were left out."""
     from nearer.comparisons.rows import BadRowError
@@ -157,7 +149,7 @@ def _learn(
     for number, value in parse_lines(lines):
         begun = time.perf_counter()
         try:
-            is_new = answers.learn(value)
+            is_new = kernel.learn(value)
         except ValueError as error:
             problem = f" {error.problem}" if isinstance(error, BadRowError) else f": {error}"
             if not skip_bad:
@@ -166,29 +158,78 @@ def _learn(
             print_note(f"left out {WHERE}, line {number}{problem}".partition("; understood are\n")[0])
             continue
         busy += time.perf_counter() - begun
-        if is_new and every and answers.n_answers % every == 0:
-            right = f"{percent(answers.recent_accuracy):>7} of the last {len(answers.recent)} predicted"
-            each = f"{1000 * busy / (answers.n_answers - reported):.1f} ms each"
-            learned, known = count(answers.n_answers, "answer"), count(answers.n_objects, "object")
+        if is_new and every and kernel.n_answers % every == 0:
+            right = f"{percent(kernel.recent_accuracy):>7} of the last {len(kernel.recent)} predicted"
+            each = f"{1000 * busy / (kernel.n_answers - reported):.1f} ms each"
+            learned, known = count(kernel.n_answers, "answer"), count(kernel.n_objects, "object")
             print(f"{learned:>19}  {right}  {known}, {each}", file=sys.stderr, flush=True)
-            reported, busy = answers.n_answers, 0.0
-        if is_new and save_every and answers.n_answers % save_every == 0:
-            save(answers.model, out)
+            reported, busy = kernel.n_answers, 0.0
+        if is_new and save_every and kernel.n_answers % save_every == 0:
+            save(kernel.model, out)
     return n_bad
 
 
-def _print_summary(answers: AnswerStream, out: Path, before: int, n_bad: int) -> None:
-    model = answers.model
-    right = f"{percent(answers.accuracy)} of all answers before they were learned"
-    recent = f"{percent(answers.recent_accuracy)} of the last {len(answers.recent)}"
+def _print_summary(kernel: PrequentialKernel, out: Path, before: int, n_bad: int) -> None:
+    model = kernel.model
+    right = f"{percent(kernel.accuracy)} of all answers before they were learned"
+    recent = f"{percent(kernel.recent_accuracy)} of the last {len(kernel.recent)}"
     earlier = f", after {count(before, 'comparison')} learned before" if before else ""
     solved = count(model.n_projections_, "eigenproblem")
     facts = [
-        ("answers", f"{answers.n_answers:,}{earlier}"),
-        ("objects", f"{answers.n_objects:,}"),
+        ("answers", f"{kernel.n_answers:,}{earlier}"),
+        ("objects", f"{kernel.n_objects:,}"),
         ("predicted", f"{right}, {recent}"),
         ("updates", f"{model.n_updates_:,}, with {solved} solved and {model.n_skipped_:,} skipped"),
     ]
     if n_bad:
         facts.append(("bad lines", f"{n_bad:,} left out"))
     print_facts([*facts, ("saved", str(out))])
+
+
+class _StopWaiting(Exception):
+    pass
+
+
+class InputLines:
+    """The lines of standard input as they arrive: a context that handles signals, and inside it an iterable.
+
+    A signal, kept in `stopped_by`, ends the lines: at once while waiting for a line, otherwise after the current
+    line. A second Ctrl-C raises KeyboardInterrupt.
+    """
+
+    def __init__(self) -> None:
+        self.stopped_by: int | None = None
+        self._waiting = False
+
+    def __enter__(self) -> Self:
+        signals = (signal.SIGINT, signal.SIGTERM)
+        self._before = {number: signal.signal(number, self._on_signal) for number in signals}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped_by is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.stopped_by = self.stopped_by or number
+        if self._waiting:
+            self._waiting = False
+            raise _StopWaiting
+
+    def __iter__(self) -> Iterator[bytes]:
+        if sys.stdin is None:
+            return
+        try:
+            while True:
+                self._waiting = True  # first, so that a signal is seen in the next line or ends the wait
+                if self.stopped_by is not None:
+                    return
+                line = sys.stdin.buffer.readline()  # returns as soon as there is a line
+                self._waiting = False
+                if not line:
+                    return
+                yield line
+        except _StopWaiting:
+            return

@@ -27,21 +27,18 @@ def expand_picked(triples: ArrayLike, picked: ArrayLike | None, kind: str) -> Ro
     if triples.ndim != 2 or triples.shape[1] != 3:
         raise ValueError(f"triples must be a table of 3 columns; got an array of shape {triples.shape}")
     if picked is not None:
-        triples = _move_last(triples, np.asarray(picked), word)
+        picked = np.asarray(picked)
+        if picked.shape != (len(triples),):
+            raise ValueError(f"{word} must name one object for each of {len(triples)} triples; got {picked.shape}")
+        hit = triples == picked[:, None]
+        if not hit.any(axis=1).all():
+            first = int(np.argmin(hit.any(axis=1)))
+            problem = f"has {word} object {picked[first]}, which is none of {triples[first].tolist()}"
+            raise BadRowError(first, problem)
+        where = hit.argmax(axis=1)
+        others = np.array([[1, 2], [0, 2], [0, 1]])[where]
+        triples = np.take_along_axis(triples, np.column_stack([others, where]), axis=1)
     return triples[:, order].reshape(-1, 3), np.repeat(np.arange(len(triples)), 2)
-
-
-def _move_last(triples: NDArray[Any], picked: NDArray[Any], word: str) -> NDArray[Any]:
-    """Reorder triples so that the picked object is the last."""
-    if picked.shape != (len(triples),):
-        raise ValueError(f"{word} must name one object for each of {len(triples)} triples; got {picked.shape}")
-    hit = triples == picked[:, None]
-    if not hit.any(axis=1).all():
-        first = int(np.argmin(hit.any(axis=1)))
-        raise BadRowError(first, f"has {word} object {picked[first]}, which is none of {triples[first].tolist()}")
-    where = hit.argmax(axis=1)
-    others = np.array([[1, 2], [0, 2], [0, 1]])[where]
-    return np.take_along_axis(triples, np.column_stack([others, where]), axis=1)
 
 
 def expand_rankings(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAndAnswers:
@@ -60,25 +57,38 @@ def expand_rankings(anchors: ArrayLike, rankings: Sequence[ArrayLike]) -> RowsAn
     return rows, np.repeat(np.arange(len(parts)), [len(part) for part in parts])
 
 
-def apply_responses(queries: ArrayLike, responses: ArrayLike) -> NDArray[Any]:
-    """Return queries (a, b, c), "is b nearer than c?", with those flipped whose response is False or -1."""
+def apply_responses(
+    queries: ArrayLike, responses: ArrayLike, *, counts: bool = False, drop: bool = False
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Return queries (a, b, c), "is b nearer than c?", flipped if the response is False or negative, and weights.
+
+    A response is a boolean or ±1, with `counts` also a signed count, whose size is the weight (None: all are 1). Any
+    other response is a BadRowError; with `drop` it leaves an impossible row.
+    """
     queries, values = np.asarray(queries), np.asarray(responses)
-    if values.dtype.kind not in "biuf":
-        values = np.asarray(responses, dtype=object)
     if queries.ndim != 2 or queries.shape[1] not in (3, 4):
         raise ValueError(f"queries must be a table of 3 or 4 columns; got an array of shape {queries.shape}")
     if values.shape != (len(queries),):
         raise ValueError(f"{len(queries)} queries need as many responses; got shape {values.shape}")
     if values.dtype.kind == "b":
-        no = ~values
-    else:
-        bad = np.array([response not in (1, -1) for response in values.tolist()], dtype=bool)
-        if bad.any():
-            first = int(np.argmax(bad))
-            response = values.tolist()[first]
-            raise BadRowError(first, f"has response {response!r}; a response is True or False, or +1 or -1")
-        no = values == -1
-    return np.where(np.asarray(no, dtype=bool)[:, None], flip_rows(queries), queries)
+        values = np.where(values, 1, -1)
+    elif values.dtype.kind not in "iuf":
+        if counts:
+            raise ValueError(f"responses must be True or False, ±1 or signed counts; got {values.dtype}")
+        cells = np.asarray(responses, dtype=object).tolist()
+        values = np.array([cell if cell in (1, -1) else 0 for cell in cells], dtype=np.float64)
+    bad = ~np.isfinite(values) | ((values == 0) if counts else (values != 1) & (values != -1))
+    if bad.any() and not drop:
+        first = int(np.argmax(bad))
+        response = np.asarray(responses, dtype=object)[first]
+        says = ", which says neither yes nor no" if counts else "; a response is True or False, or +1 or -1"
+        raise BadRowError(first, f"has response {response!r}{says}")
+    rows = np.where(values[:, None] > 0, queries, flip_rows(queries))
+    weights = np.abs(values).astype(np.float64)
+    if bad.any():
+        rows, weights = rows.astype(np.float64), np.where(bad, 1.0, weights)
+        rows[bad] = -1
+    return rows, None if (weights == 1).all() else weights
 
 
 class FromAnswers:
@@ -100,11 +110,8 @@ class FromAnswers:
             return column[answer]
 
         extra = {name: repeat(column, name) for name, column in (columns.pop("extra", None) or {}).items()}
-        per_answer = {
-            name: repeat(columns[name], name)
-            for name in ("weights", "subjects", "answers")
-            if columns.get(name) is not None
-        }
+        names = [name for name in ("weights", "subjects", "answers") if columns.get(name) is not None]
+        per_answer = {name: repeat(columns[name], name) for name in names}
         try:
             return cls(rows, **(columns | {"answers": answer} | per_answer), extra=extra)
         except BadRowError as error:
@@ -191,4 +198,4 @@ class FromAnswers:
         >>> Comparisons.from_answers([[0, 1, 2], [0, 1, 2]], [True, False]).rows.tolist()
         [[0, 1, 2], [0, 2, 1]]
         """
-        return cls(apply_responses(queries, responses), **columns)
+        return cls(apply_responses(queries, responses)[0], **columns)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons.answers import apply_responses
+from nearer.comparisons.chunks import ComparisonSource
 from nearer.comparisons.container import Comparisons
-from nearer.comparisons.parts import ComparisonSource
 from nearer.comparisons.rows import blocks
 
 UNMATCHED = "it is not known which is which"
@@ -24,7 +24,7 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
         )
     rows, weights = comparisons.rows, comparisons.weights
     if y is not None:
-        rows = apply_responses(rows, y)
+        rows, _ = apply_responses(rows, y)
     if sample_weight is not None:
         factors = np.asarray(sample_weight, dtype=np.float64)
         if factors.shape != (len(comparisons),):
@@ -59,16 +59,9 @@ def single_row(objects: Any) -> Any:
 
 def drop_zero_weights(comparisons: Comparisons) -> Comparisons:
     """Return the rows whose weight is above 0."""
-    if comparisons.weights is None or (comparisons.weights > 0).all():
+    if comparisons.weights is None or comparisons.weights.all():
         return comparisons
-    positive = comparisons.weights > 0
-    return Comparisons(
-        comparisons.rows[positive],
-        n_objects=comparisons.n_objects,
-        names=comparisons.names,
-        weights=comparisons.weights[positive],
-        answers=comparisons.answers[positive],
-    )
+    return comparisons._take_rows(np.flatnonzero(comparisons.weights))
 
 
 def mentioned_objects(comparisons: Comparisons) -> np.ndarray:
@@ -93,10 +86,7 @@ def match_objects(comparisons: Comparisons, names: tuple[str, ...] | None, n_kno
 def merge_objects(
     comparisons: Comparisons, names: tuple[str, ...] | None, n_known: int
 ) -> tuple[np.ndarray, tuple[str, ...] | None, int]:
-    """Return the rows with the indices of a model that grows, its new names and its new number of objects.
-
-    Objects are matched by name if there are names; new names come after the known ones.
-    """
+    """Return the rows with the indices of a model that grows, its names with new ones at the end, and its size."""
     if names is not None and comparisons.names is None:
         raise ValueError(f"the model's objects have names, these comparisons' have none: {UNMATCHED}")
     if names is None:

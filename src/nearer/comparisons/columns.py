@@ -36,10 +36,7 @@ def clean_column(values: Any, name: str, n_rows: int) -> NDArray[Any]:
 
 
 def from_values(cells: Sequence[Any]) -> NDArray[Any]:
-    """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different.
-
-    Integers that fit neither 64 bits nor, among floats, a float become text; a list is joined by semicolons.
-    """
+    """Return booleans, integers, floats (None is NaN) or text, whichever keeps different values different."""
     kinds = {type(cell) for cell in cells}
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return np.array(cells, dtype=bool)
@@ -100,12 +97,10 @@ def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 def clean_columns(fields: Mapping[str, Any], n_rows: int, drop: bool) -> dict[str, NDArray[Any]]:
     """Return those of weights, subjects and answer ids that are not None, with one value per row."""
-    columns: dict[str, NDArray[Any]] = {}
+    names = [name for name in ("subjects", "answers") if fields[name] is not None]
+    columns = {name: clean_column(fields[name], name, n_rows) for name in names}
     if fields["weights"] is not None:
         columns["weights"] = clean_numbers(fields["weights"], "weight", n_rows, drop)
-    for name in ("subjects", "answers"):
-        if fields[name] is not None:
-            columns[name] = clean_column(fields[name], name, n_rows)
     return columns
 
 

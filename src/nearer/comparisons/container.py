@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons.answers import FromAnswers
+from nearer.comparisons.chunks import ComparisonSource, concatenate
 from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
 from nearer.comparisons.layouts import fields_of_frame
-from nearer.comparisons.parts import ComparisonSource, fields_of_parts
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
 
@@ -124,9 +124,9 @@ class Comparisons(FromAnswers):
         if keep is not None:
             columns = {name: freeze(column[keep]) for name, column in columns.items()}
             more = {name: freeze(column[keep]) for name, column in more.items()}
-        ids, n_answers = None, len(rows)
-        if "answers" in columns:
-            ids, n_answers = clean_answers(columns["answers"], len(rows))
+        ids, n_answers = (
+            clean_answers(columns["answers"], len(rows)) if "answers" in columns else (None, len(rows))
+        )
         self._fill(
             rows=rows,
             n_objects=n_objects,
@@ -219,11 +219,42 @@ class Comparisons(FromAnswers):
         index, repeated = select_rows(key, len(self), self._answers, self.n_answers)
         if self._answers is None and not repeated:
             return self._replace(self.rows[index], index, None, len(index))
-        ids, n_answers = clean_answers(self.answers[index], len(index))
-        return self._replace(self.rows[index], index, ids, n_answers)
+        return self._take_rows(index)
+
+    def _take_rows(self, index: NDArray[np.intp]) -> "Comparisons":
+        """Return the rows with these numbers, even if other rows of the same answers are left out."""
+        return self._replace(self.rows[index], index, *clean_answers(self.answers[index], len(index)))
+
+    def group(self, groups: Any) -> "Comparisons":
+        """Return the comparisons with the rows of each group as one answer, which every selection takes whole.
+
+        Parameters
+        ----------
+        groups : "subjects" or array-like of shape (n,)
+            The group of each row; "subjects": who gave the answer.
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> answers = Comparisons([[0, 1, 2], [1, 0, 2], [2, 0, 1]], subjects=["ann", "bob", "ann"])
+        >>> answers.group("subjects").n_answers
+        2
+        """
+        if isinstance(groups, str):
+            if groups != "subjects":
+                raise ValueError(f"groups must be 'subjects' or one value per row; got {groups!r}")
+            if self.subjects is None:
+                raise ValueError(
+                    "groups='subjects' needs comparisons with subjects: these do not say who answered"
+                )
+            groups = self.subjects
+        return Comparisons(self, answers=groups)
 
     def split(
-        self, test_size: float | int = 0.2, random_state: RandomState = None
+        self, test_size: float | int = 0.2, random_state: RandomState = None, groups: Any = None
     ) -> tuple["Comparisons", "Comparisons"]:
         """Split at random into training and test comparisons, by whole answers.
 
@@ -232,6 +263,8 @@ class Comparisons(FromAnswers):
         test_size : float or int
             Fraction (below 1) or number of the answers to test on; each part has at least one.
         random_state : int, Generator, RandomState or None
+        groups : "subjects" or array-like of shape (n,), optional
+            Split by groups instead, such as people: no group is in both parts, and the test is about new groups.
 
         Examples
         --------
@@ -239,15 +272,16 @@ class Comparisons(FromAnswers):
         >>> len(train), len(test)
         (7, 3)
         """
-        n = self.n_answers
+        units, what = (self, "answers") if groups is None else (self.group(groups), "groups")
+        n = units.n_answers
         is_fraction = isinstance(test_size, float | np.floating)
         if n < 2 or not 0 < test_size < (1 if is_fraction else n):
             raise ValueError(
-                f"cannot split {n} answers with test_size={test_size!r}: it must be a fraction between 0 and 1 "
-                "or a number of answers, and both parts need at least one answer"
+                f"cannot split {n} {what} with test_size={test_size!r}: it must be a fraction between 0 and 1 "
+                f"or a number of {what}, and both parts need at least one"
             )
         n_test = min(max(round(test_size * n), 1), n - 1) if is_fraction else int(test_size)
-        test = self._sample_answers(n_test, random_state)
+        test = units._sample_answers(n_test, random_state)
         return self[~test], self[test]
 
     def _sample_answers(self, n: int, random_state: RandomState) -> NDArray[np.bool_]:
@@ -320,7 +354,7 @@ class Comparisons(FromAnswers):
         >>> both.names, both.rows.tolist()
         (('Rome', 'Oslo', 'Bonn', 'Bern'), [[0, 1, 2], [0, 2, 3]])
         """
-        return cls(**fields_of_parts(list(parts)))
+        return cls(**concatenate(list(parts)))
 
     def report(self) -> "Report":
         """Describe the data: repeats, contradictions, objects never asked about, groups, agreement.

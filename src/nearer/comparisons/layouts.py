@@ -42,13 +42,11 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
 
 
 class OptionalColumn(NamedTuple):
-    """A column beside the objects: its headers, the first of which is written, and how its cells are read.
-
-    ``read(cells, drop)`` returns one value per cell. A bad cell raises a BadRowError; with ``drop`` it is NaN.
-    """
+    """A column beside the objects: its headers, the first of which is written, and how its cells are read."""
 
     headers: tuple[str, ...]
-    read: Callable[[Column, bool], NDArray[Any]]
+    # Of cells and `drop`: a bad cell is a BadRowError, with `drop` NaN.
+    read: Callable[[Column, bool], NDArray[Any]] = lambda cells, drop: parse_cells(cells)
 
 
 def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable[[Column, bool], NDArray[Any]]:
@@ -56,17 +54,14 @@ def number_column(name: str, low: float = 0.0, high: float = np.inf) -> Callable
     return lambda cells, drop: clean_numbers(cells, name, len(cells), drop, low, high)
 
 
-def _any_column(cells: Column, drop: bool) -> NDArray[Any]:
-    return parse_cells(cells)
-
-
 # Weights, subjects and answers are arguments of `Comparisons`; any other column is kept in `extra` under its key.
 OPTIONAL: dict[str, OptionalColumn] = {
     "weights": OptionalColumn(("weight", "weights"), number_column("weight")),
     "subjects": OptionalColumn(
-        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"), _any_column
+        ("subject", "subjects", "subject_id", "participant", "participant_id", "puid"),
+        lambda cells, drop: parse_cells(cells),
     ),
-    "answers": OptionalColumn(("answer", "answers", "answer_id"), _any_column),
+    "answers": OptionalColumn(("answer", "answers", "answer_id")),
 }
 ARGUMENTS = ("weights", "subjects", "answers")
 RANKING_SEPARATOR = ";"
@@ -119,8 +114,7 @@ def fields_of_columns(
 ) -> tuple[dict[str, Any], NDArray[np.intp]]:
     """Return the arguments of `Comparisons`, and the line of the table that each row comes from.
 
-    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are the
-    names. With `drop`, cells that name no object are accepted, as a number that no object has.
+    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are names.
     """
     cells = [columns[name] for name in layout.objects]
     if layout.kind == "ranking":
@@ -150,7 +144,14 @@ def number_objects(
     if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
         return [np.asarray(column) for column in columns], None if names is None else tuple(names)
     texts = [[_text(cell) for cell in column] for column in columns]
-    number, names = number_texts(set().union(*texts), names)
+    stripped = {cell: cell.strip() for cell in set().union(*texts)}
+    number: Mapping[str, float]  # of each distinct cell; -1 or NaN: no object
+    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
+        number = {cell: float(text or "nan") for cell, text in stripped.items()}
+    else:
+        names = tuple(sorted(set(stripped.values()) - {""}) if names is None else names)
+        index = {name: i for i, name in enumerate(names)}
+        number = {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}
     if not drop and any(value < 0 or value != value for value in number.values()):
         for row, cells in enumerate(zip(*texts, strict=True)):
             for cell in cells:
@@ -159,17 +160,6 @@ def number_objects(
                 if names is not None and number[cell] < 0:
                     raise BadRowError(row, f"names {cell!r}, which is none of the {len(names)} objects")
     return [np.array([number[cell] for cell in text]) for text in texts], names
-
-
-def number_texts(cells: set[str], names: Sequence[str] | None) -> tuple[Mapping[str, float], Names]:
-    """Return the number of each distinct cell (-1 or NaN: no object), and the names if cells are names."""
-    stripped = {cell: cell.strip() for cell in cells}
-    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
-        return {cell: float(text) if text else np.nan for cell, text in stripped.items()}, None
-    if names is None:
-        names = sorted(set(stripped.values()) - {""})
-    index = {name: i for i, name in enumerate(names)}
-    return {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}, tuple(names)
 
 
 def _text(cell: Any) -> str:
@@ -231,10 +221,7 @@ def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = 
 
 
 def parse_cells(cells: Column) -> NDArray[Any]:
-    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all.
-
-    Integers that do not fit into 64 bits stay text, so that different long ids stay different.
-    """
+    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
     texts = list(cells)
@@ -242,6 +229,7 @@ def parse_cells(cells: Column) -> NDArray[Any]:
         return from_values(texts)
     distinct = set(texts)
     whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
+    # Integers that do not fit into 64 bits stay text, so that different long ids stay different.
     if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
         return np.array([int(cell) for cell in texts], dtype=np.int64)
     if any(distinct) and all(not cell or _is_float(cell) for cell in distinct):
@@ -252,7 +240,7 @@ def parse_cells(cells: Column) -> NDArray[Any]:
 
 
 def _is_float(text: str) -> bool:
-    """Return whether a text is a number that a float holds; long integers, such as ids, are not."""
+    """Whether a text is a number that a float holds; long integers, such as ids, are not."""
     if INTEGER.fullmatch(text):
         return len(text) < LONGEST and abs(int(text)) <= EXACT
     return NUMBER.fullmatch(text) is not None

@@ -13,18 +13,13 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def child_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator independent of one that a user creates from the same seed.
-
-    Points simulated with seed 0 and a map fitted with seed 0 would otherwise start at the very points to be found.
-    """
+    """Return a generator independent of one that a user creates from the same seed."""
+    # Points simulated with seed 0 and a map fitted with seed 0 would otherwise start at the very points to be found.
     return as_generator(random_state).spawn(1)[0]
 
 
 def resumed_generator(random_state: RandomState, n_steps: int) -> np.random.Generator:
-    """Return `child_generator`, but one that differs with the number of steps that a model has taken before.
-
-    Repeated calls of ``partial_fit`` with the same seed would otherwise draw the same numbers each time.
-    """
+    """Return a `child_generator` that differs with the steps taken, so that no ``partial_fit`` repeats its draws."""
     if n_steps and isinstance(random_state, int | np.integer):
         return np.random.default_rng([int(random_state), n_steps]).spawn(1)[0]
     return child_generator(random_state)

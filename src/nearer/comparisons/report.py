@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from nearer.comparisons.coerce import mentioned_objects
 from nearer.comparisons.rows import Rows, count_repeats, question_codes
 
 if TYPE_CHECKING:
@@ -72,18 +73,13 @@ class Report:
             ("groups", f"{len(sizes)}{apart}"),
         ]
         if self.agreement:
-            lines.append(("agreement", self._agreement_line()))
+            shares = [agreement.share for agreement in self.agreement.values()]
+            who, least = min(self.agreement.items(), key=lambda item: item[1].share)
+            median, lowest = f"median {np.median(shares):.2f} over {len(shares)} subjects", f"{least.share:.2f}"
+            lines.append(("agreement", f"{median}; lowest {lowest} ({who}, {least.rows} rows)"))
         if self.dropped:
             lines.append(("dropped", f"{self.dropped} impossible rows"))
         return "\n".join(f"{what:<16}{value}" for what, value in lines)
-
-    def _agreement_line(self) -> str:
-        shares = [agreement.share for agreement in self.agreement.values()]
-        who, least = min(self.agreement.items(), key=lambda item: item[1].share)
-        return (
-            f"median {np.median(shares):.2f} over {len(shares)} subjects; "
-            f"lowest {least.share:.2f} ({who}, {least.rows} rows)"
-        )
 
 
 def _some(things: list[Any], most: int = 8) -> str:
@@ -95,9 +91,7 @@ def report(comparisons: "Comparisons") -> Report:
     rows, n = comparisons.rows, comparisons.n_objects
     questions, side = question_codes(rows, n)
     repeats, contradictions = count_repeats(questions, side)
-    asked = np.zeros(n, dtype=bool)
-    asked[rows.reshape(-1)] = True
-    names = comparisons.names
+    asked, names = mentioned_objects(comparisons), comparisons.names
 
     def label(objects: NDArray[Any]) -> list[Any]:
         return [names[index] for index in objects] if names is not None else objects.tolist()

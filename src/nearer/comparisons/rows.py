@@ -154,19 +154,14 @@ def _describe_problem(row: NDArray[Any], n_objects: int | None, names: Sequence[
     return f"compares the pair of {name(row[0])} and {name(row[1])} with itself"
 
 
-def _pair_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return codes of the near pair and the far pair of each row; the order within a pair does not matter."""
-
-    def code(x: Rows, y: Rows) -> NDArray[np.int64]:
-        return np.minimum(x, y).astype(np.int64) * n_objects + np.maximum(x, y)
-
-    second = 0 if rows.shape[1] == 3 else 2
-    return code(rows[:, 0], rows[:, 1]), code(rows[:, second], rows[:, -1])
-
-
 def question_codes(rows: Rows, n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the index of the question that each row answers, and which of its two answers the row gives."""
-    near, far = _pair_codes(rows, n_objects)
+
+    def code(x: Rows, y: Rows) -> NDArray[np.int64]:  # of a pair; the order within it does not matter
+        return np.minimum(x, y).astype(np.int64) * n_objects + np.maximum(x, y)
+
+    near = code(rows[:, 0], rows[:, 1])
+    far = code(rows[:, 0 if rows.shape[1] == 3 else 2], rows[:, -1])
     side = near < far
     if n_objects < 50_000:  # then a pair's code is below 2**31.2 and two of them fit into 63 bits
         keys = np.minimum(near, far) * (n_objects * n_objects) + np.maximum(near, far)

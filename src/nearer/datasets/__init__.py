@@ -1,4 +1,4 @@
-"""Data sets that come with the library, one file each with its description, source and licence.
+"""Data sets that come with the library, one file each with its description, source and license.
 
 Nothing is downloaded.
 """

@@ -1,7 +1,7 @@
 """European cities and their positions: the true map of the demo.
 
 The demo asks "is Vienna nearer to Prague or to Rome?", fits a map to the answers only, and compares it with this
-one. Positions are city centres in degrees, rounded to 0.1° or better: geographical facts, compiled for this
+one. Positions are city centers in degrees, rounded to 0.1° or better: geographical facts, compiled for this
 library and in the public domain (CC0).
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["Europe", "europe"]
 
 EARTH_RADIUS_KM = 6371.0
-CENTRE = (52.0, 10.0)  # latitude and longitude of the usual centre of equal-area maps of Europe
+CENTER = (52.0, 10.0)  # latitude and longitude of the usual center of equal-area maps of Europe
 
 
 class Europe(NamedTuple):
@@ -28,11 +28,11 @@ class Europe(NamedTuple):
     countries : array of str
         The country of the city.
     regions : array of str
-        ``"North"``, ``"West"``, ``"Central"``, ``"South"`` or ``"East"``: rough regions for colouring maps.
+        ``"North"``, ``"West"``, ``"Central"``, ``"South"`` or ``"East"``: rough regions for coloring maps.
     latitude, longitude : array of float
         Degrees north and degrees east.
     points : array of shape (n, 2)
-        Kilometres east and north of 52° N 10° E in Lambert's azimuthal equal-area projection.
+        Kilometers east and north of 52° N 10° E in Lambert's azimuthal equal-area projection.
     """
 
     names: NDArray[np.str_]
@@ -49,13 +49,13 @@ def europe() -> Europe:
     Returns
     -------
     Europe
-        Names, countries, rough regions, degrees, and points on a plane in kilometres. Each call returns new
+        Names, countries, rough regions, degrees, and points on a plane in kilometers. Each call returns new
         arrays.
 
     Notes
     -----
     Positions are rounded to 0.1° or better and in the public domain. A distance on the plane differs from that on
-    the globe by about 1 % between neighbours and a few percent across Europe.
+    the globe by about 1 % between neighbors and a few percent across Europe.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def europe() -> Europe:
 
 
 def _equal_area(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Lambert's azimuthal equal-area projection of the sphere, in kilometres from its centre."""
-    lat0, lon0 = np.radians(CENTRE)
+    """Return Lambert's azimuthal equal-area projection of the sphere, in kilometers from its center."""
+    lat0, lon0 = np.radians(CENTER)
     lat, lon = np.radians(latitude), np.radians(longitude) - lon0
     stretch = np.sqrt(2 / (1 + np.sin(lat0) * np.sin(lat) + np.cos(lat0) * np.cos(lat) * np.cos(lon)))
     x = stretch * np.cos(lat) * np.sin(lon)

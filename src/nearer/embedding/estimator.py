@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -41,6 +41,8 @@ from nearer.parameters import (
 )
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
+
+SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 
 
 @parametrized
@@ -159,8 +161,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     verbose: bool = False
 
+    _kept: KeptAnswers | None = field(init=False, default=None)
     _learned_arrays = ("embedding_", "energy_")
-
     _learned_values = (
         "loss_", "names_", "n_iter_", "converged_", "stop_reason_", "history_", "n_features_in_",
         "regularization_", "selection_", "stream_",
@@ -175,15 +177,18 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     }
 
     def _fit(self, comparisons: Comparisons) -> None:
-        self._check_sizes(comparisons.n_objects)
+        n = comparisons.n_objects
+        if not is_auto(self.n_components) and int(self.n_components) >= n:
+            raise ValueError(
+                f"n_components={self.n_components} dimensions are too many for {n} objects: "
+                f"at most {n - 1} make sense"
+            )
+        self._check_init(n)
         random = child_generator(self.random_state)
         train, held_out = self._hold_out(comparisons, random)
         self._fit_map(train, random, held_out=held_out)
         self.names_, self.n_features_in_ = comparisons.names, comparisons.shape[1]
-        n_rows = len(comparisons)
-        self._kept = (
-            KeptAnswers((comparisons,), n_rows, n_rows, n_rows, has_grown=False) if self.keep_answers else None
-        )
+        self._kept = KeptAnswers.of_fit(comparisons) if self.keep_answers else None
 
     def _fit_map(
         self,
@@ -220,22 +225,18 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             raise ValueError("init has a number of columns: n_components must say it, and cannot be 'auto'")
         as_solver(self.solver, SOLVERS)
 
-    def _check_sizes(self, n: int) -> None:
-        """Check parameters against the number of objects."""
-        if not is_auto(self.n_components) and int(self.n_components) >= n:
+    def _check_init(self, n: int) -> None:
+        """Check the points to start from against the number of objects."""
+        if self.init is None:
+            return
+        start = np.asarray(self.init)
+        if start.shape != (n, self.n_components) or start.dtype.kind not in "fiu":
             raise ValueError(
-                f"n_components={self.n_components} dimensions are too many for {n} objects: "
-                f"at most {n - 1} make sense"
+                f"init must be numbers of shape ({n}, {self.n_components}), one row per object; "
+                f"got shape {start.shape} of {start.dtype}"
             )
-        if self.init is not None:
-            start = np.asarray(self.init)
-            if start.shape != (n, self.n_components) or start.dtype.kind not in "fiu":
-                raise ValueError(
-                    f"init must be numbers of shape ({n}, {self.n_components}), one row per object; "
-                    f"got shape {start.shape} of {start.dtype}"
-                )
-            if not np.isfinite(start).all():
-                raise ValueError("init must be finite; it holds NaN or infinity")
+        if not np.isfinite(start).all():
+            raise ValueError("init must be finite; it holds NaN or infinity")
 
     def _hold_out(
         self, comparisons: Comparisons, random: np.random.Generator
@@ -256,16 +257,17 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         auto = [name for name in SETTINGS if is_auto(settings[name])]
         if not auto:
             return settings, []
-        selection = select_settings(
-            train,
-            list(LOSSES) if "loss" in auto else [self.loss],
-            None if "regularization" in auto else [float(self.regularization)],
-            None if "n_components" in auto else int(self.n_components),
-            lambda part, n_components: self._start(part, n_components, random, monitor, 1),
-            random,
-            monitor,
-            n_threads(self.n_jobs),
-        )
+        with monitor.limited(SEARCH_SHARE):
+            selection = select_settings(
+                train,
+                list(LOSSES) if "loss" in auto else [self.loss],
+                None if "regularization" in auto else [float(self.regularization)],
+                None if "n_components" in auto else int(self.n_components),
+                lambda part, n_components: self._start(part, n_components, random, monitor, 1),
+                random,
+                monitor,
+                n_threads(self.n_jobs),
+            )
         self.selection_ = selection.records()
         if selection.chosen is None:
             return settings | {name: DEFAULTS[name] for name in auto}, []
@@ -304,7 +306,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self, part: Comparisons, n_components: int, random: np.random.Generator, monitor: Monitor, n_jobs: int
     ) -> np.ndarray:
         """Return points to start from: those of ``init``, or some that unfold."""
-        if self.init is not None:
+        if self.init is not None and len(self.init) == part.n_objects:  # fewer if partial_fit has added objects
             return np.array(self.init, dtype=self.dtype, order="C")
         if n_components >= part.n_objects:  # few answers of a stream: more objects will follow
             return random_points(part.n_objects, n_components, self.dtype, random)
@@ -391,7 +393,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             raise ValueError(f"{len(self.embedding_)} points but energies of shape {self.energy_.shape}")
         if self.names_ is not None and len(self.names_) != len(self.embedding_):
             raise ValueError(f"{len(self.names_)} names of {len(self.embedding_)} points")
-        self._kept: KeptAnswers | None = None
+        self._kept = None
         if hasattr(self, "_read_stream"):
             self._kept = KeptAnswers.from_record(self._read_stream, len(self.embedding_))
             del self._read_stream

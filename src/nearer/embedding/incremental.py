@@ -25,7 +25,7 @@ from nearer.parameters import is_auto, n_threads
 
 PASSES = 5  # of local steps over the new answers
 FIRST_STEP = 0.25  # how far the first answer may move a new object without the earlier answers
-SHARE = 0.1  # the same with them, as a share of the root mean square distance from the center
+SHARE = 0.2  # the same with them, as a share of the root mean square distance from the center
 FEW_MENTIONS = 20  # up to here an object moves by local steps between two refinements
 GROWTH = 0.02  # by which the answers have grown when they refine the map
 REFINE_ITER, REFINE_TOL = 10, 1e-4
@@ -48,6 +48,11 @@ class KeptAnswers:
     n_chosen: int = 0  # of which settings were chosen
     has_grown: bool = True  # False for the answers of ``fit``, which model files do not hold
     n_mentions: np.ndarray | None = None  # of each object, when the map was last refined
+
+    @classmethod
+    def of_fit(cls, answers: Comparisons) -> "KeptAnswers":
+        """Return the answers of a fit."""
+        return cls((answers,), len(answers), len(answers), len(answers), has_grown=False)
 
     @cached_property
     def n_rows(self) -> int:
@@ -112,9 +117,9 @@ class KeptAnswers:
         """Return the answers that a model file holds; ValueError or KeyError if it holds something else."""
         columns = {name: record[name] for name in ("weights", "subjects", "answers") if name in record}
         answers = Comparisons(record["rows"], n_objects=n_objects, **columns)
-        counts = {name: int(record[name]) for name in ("n_refined", "n_fitted", "n_chosen")}
-        before = np.bincount(answers.rows[: counts["n_refined"]].ravel(), minlength=n_objects)
-        return cls((answers,), **counts, n_mentions=before)
+        n_refined, n_fitted, n_chosen = (int(record[name]) for name in ("n_refined", "n_fitted", "n_chosen"))
+        before = np.bincount(answers.rows[:n_refined].ravel(), minlength=n_objects)
+        return cls((answers,), n_refined, n_fitted, n_chosen, n_mentions=before)
 
 
 def in_numbers(comparisons: Comparisons, rows: np.ndarray, n_objects: int | None = None) -> Comparisons:
@@ -141,10 +146,11 @@ def learn(model: Any, comparisons: Comparisons) -> bool:
     if is_new:
         if not len(answers):
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        model._check_init(n_objects)
         model.n_features_in_ = comparisons.shape[1]
         model._kept = KeptAnswers(())
     model.names_ = names
-    kept = getattr(model, "_kept", None) if model.keep_answers else None
+    kept = model._kept if model.keep_answers else None
     kept = model._kept = None if kept is None else kept.extend(answers)
     fit_due = is_new or (kept is not None and kept.fit_due)
     if fit_due:

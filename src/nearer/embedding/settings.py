@@ -17,11 +17,12 @@ from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import as_loss, baseline_loss
 from nearer.monitor import Monitor
-from nearer.selection import Selection, Trial, answer_folds, as_good, best, race, subsample
+from nearer.selection import FOLD_SHARE, Selection, Trial, answer_folds, as_good, best, race
 
 RIDGES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 TRIAL_ITER, TRIAL_TOL = 25, 1e-4  # candidates are judged by their errors, which settle before the objective
-MAX_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 50_000, 30, 6  # enough answers to judge by
+MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 30, 6  # enough rows to learn from in a fold
+FEW_ANSWERS, N_FOLDS = 5_000, 10  # of few answers a fold learns from nine tenths: less would choose other ridges
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
 DEFAULTS: dict[str, Any] = {
@@ -90,18 +91,18 @@ def select_settings(
         Threads.
     """
     n = comparisons.n_objects
-    enough = max(MAX_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
-    part = subsample(comparisons, enough, random)
-    if part.weights is not None:
-        part = Comparisons(part, weights=part.weights / part.weights.mean())
-    folds = answer_folds(part, random)
+    enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
+    if comparisons.weights is not None:
+        comparisons = Comparisons(comparisons, weights=comparisons.weights / comparisons.weights.mean())
+    n_folds = N_FOLDS if comparisons.n_answers < FEW_ANSWERS else 5
+    folds = answer_folds(comparisons, random, enough, n_folds)
     if not folds:
         return Selection([], None)
-    # The ridge acts like a fixed number of extra answers: on a part its share is larger.
-    share = len(part) / len(comparisons)
+    # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.
+    share = 1.0 if len(folds) > 1 else len(folds[0][0]) / (FOLD_SHARE * len(comparisons))
     ridges = [ridge * share for ridge in RIDGES] if ridges is None else ridges
 
-    def run(n_components: int) -> Selection:
+    def run(n_components: int, until: float) -> Selection:
         def fit(fold: Fold, settings: dict[str, Any], points: np.ndarray | None, monitor: Monitor) -> np.ndarray:
             return fold.fit(
                 as_loss(settings["loss"], n_components),
@@ -117,17 +118,23 @@ def select_settings(
         ]
         parts = (Fold(train, held_out, start(train, n_components)) for train, held_out in folds)
         what = f"loss and ridge in {n_components} dimensions"
-        return race(ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), n_jobs=n_jobs)
+        return race(
+            ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
+        )
 
-    return run(n_components) if n_components is not None else _fewest_dimensions(run, n - 1, monitor)
+    if n_components is None:
+        return _fewest_dimensions(run, n - 1, monitor)
+    # The fit after the race takes about twice as many iterations as a trial, of about a fifth as many candidates.
+    n_trials = 2 * len(losses) * (len(ridges) if len(ridges) < 3 else 6) * share
+    return run(n_components, n_trials / (n_trials + 3.0))
 
 
-def _fewest_dimensions(run: Callable[[int], Selection], most: int, monitor: Monitor) -> Selection:
+def _fewest_dimensions(run: Callable[[int, float], Selection], most: int, monitor: Monitor) -> Selection:
     """Add dimensions until two more in a row do not help; return the fewest that are as good as the best."""
     trials: list[Trial] = []
     chosen: list[Trial] = []
     for n_components in range(1, most + 1):
-        selection = run(n_components)
+        selection = run(n_components, 0.95 * (1.0 - 0.7**n_components))  # it is not known how many there will be
         if monitor.stopped and chosen:
             break
         assert selection.chosen is not None

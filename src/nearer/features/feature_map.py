@@ -1,8 +1,8 @@
 """From features to points of a learned map, for objects without any comparisons.
 
 Comparisons determine points only for the objects in them. If objects have features (pixels, words, ingredients),
-regularised least squares with a Gaussian kernel predicts points from features, as in the retrieval experiment of
-Ma et al. 2018 (SVRG-SBB). The regularisation can be selected by leave-one-out errors, which kernel ridge
+regularized least squares with a Gaussian kernel predicts points from features, as in the retrieval experiment of
+Ma et al. 2018 (SVRG-SBB). The regularization can be selected by leave-one-out errors, which kernel ridge
 regression has in closed form.
 """
 
@@ -19,11 +19,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.comparisons.rows import blocks
-from nearer.features.validation import validate_table
+from nearer.features.validation import validate_features
 from nearer.models import SavedModel
 from nearer.parameters import NONE, POSITIVE, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
-LADDER = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
+ALPHAS = tuple(10.0 ** (0.5 * step) for step in range(4, -9, -1))  # 100 to 0.0001
 BLOCK = 1 << 21  # entries of the kernel between new and known objects that are held at once
 
 
@@ -31,15 +31,15 @@ BLOCK = 1 << 21  # entries of the kernel between new and known objects that are 
 class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedModel, BaseEstimator):
     """Predict points of a learned map for unseen objects from their features.
 
-    Kernel ridge regression from features to points: minimises the squared distance between predicted and learned
+    Kernel ridge regression from features to points: minimizes the squared distance between predicted and learned
     points plus ``alpha`` times the squared norm of the function.
 
     Parameters
     ----------
     kernel : {"rbf", "linear"}, default="rbf"
-        exp(-gamma ‖x - z‖²), or the inner product after centring.
+        exp(-gamma ‖x - z‖²), or the inner product after centering.
     alpha : float or "auto", default=0.1
-        Regularisation. "auto" selects the smallest of 100, 31.6, 10, …, 0.0001 (times the mean of the kernel's
+        Regularization. "auto" selects the smallest of 100, 31.6, 10, …, 0.0001 (times the mean of the kernel's
         diagonal, which is 1 for "rbf") whose leave-one-out squared error is within one standard error of the best.
         Use it with a "linear" kernel, whose scale is that of the features.
     gamma : float, optional
@@ -48,11 +48,11 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Attributes
     ----------
     alpha_ : float
-        Regularisation as used.
+        Regularization as used.
     gamma_ : float or None
         ``gamma`` as used; None for "linear".
     X_fit_ : array of shape (n_objects, n_features)
-        Features of the known objects, centred.
+        Features of the known objects, centered.
     dual_coef_ : array of shape (n_objects, n_components) or (n_objects,)
         Weights of the known objects.
     feature_mean_ : array of shape (n_features,)
@@ -75,8 +75,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Examples
     --------
     >>> import numpy as np
-    >>> from nearer import OrdinalEmbedding
-    >>> from nearer.features import FeatureMap
+    >>> from nearer import FeatureMap, OrdinalEmbedding
     >>> from nearer.metrics import triplet_error
     >>> from nearer.simulate import all_triplets, comparisons_from_points
     >>> features = np.random.default_rng(0).normal(size=(60, 2))
@@ -120,7 +119,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_parameters(self)
         with unchanged_on_failure(self):
-            X = validate_table(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+            X = validate_features(self, X, reset=True)
             X, points = _training_data(X, y)
             self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
             self.X_fit_ = X - self.feature_mean_
@@ -144,7 +143,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         array of shape (n, n_components), or (n,) after a fit to one number per object
         """
         check_is_fitted(self, "dual_coef_")
-        X = validate_table(self, X, dtype=np.float64, order="C", reset=False) - self.feature_mean_
+        X = validate_features(self, X) - self.feature_mean_
         points = np.empty((len(X), *self.dual_coef_.shape[1:]))
         for block in blocks(len(X), max(1, BLOCK // len(self.X_fit_))):
             points[block] = self._kernel(X[block]) @ self.dual_coef_ + self.intercept_
@@ -183,7 +182,6 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return 1.0 / float(spread) if spread > 0 else 1.0
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n, d = self.X_fit_.shape
         means, weights, intercept = self.feature_mean_.shape, self.dual_coef_.shape, self.intercept_.shape
@@ -196,7 +194,6 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise ValueError(f"the kernel {self.kernel!r} and gamma_={self.gamma_} do not fit together")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that y may have several columns."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
@@ -228,17 +225,16 @@ def _training_data(X: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def select_alpha(kernel: np.ndarray, points: np.ndarray) -> float:
-    """Return the smallest regularisation whose leave-one-out error is within one standard error of the best.
+    """Return the smallest regularization whose leave-one-out error is within one standard error of the best.
 
-    Shrinking a point to the centre lowers its squared error but does not improve the order of distances: hence the
-    smallest.
+    The smallest, since shrinking a point to the center lowers its squared error but not the order of distances.
     """
     scale = float(np.mean(np.diagonal(kernel))) or 1.0
-    ladder = scale * np.array(LADDER)
-    errors = leave_one_out_errors(kernel, points, ladder)
+    alphas = scale * np.array(ALPHAS)
+    errors = leave_one_out_errors(kernel, points, alphas)
     excess = errors - errors[np.argmin(errors.mean(axis=1))]
     standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(kernel))
-    return float(ladder[excess.mean(axis=1) <= standard_error].min())
+    return float(alphas[excess.mean(axis=1) <= standard_error].min())
 
 
 def leave_one_out_errors(kernel: np.ndarray, points: np.ndarray, alphas: np.ndarray) -> np.ndarray:

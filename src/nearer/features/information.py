@@ -182,14 +182,12 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         return mask
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n = self.n_features_in_
         if self.scores_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
             raise ValueError(f"scores of shape {self.scores_.shape} and an order do not fit {n} columns")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that X may be sparse and that classes are required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -211,13 +209,10 @@ def information_gain(X: Any, y: Any) -> np.ndarray:
 
 def _present(X: Any) -> csr_array:
     """Return 1.0 where X is not zero; X is not changed."""
-    if not issparse(X):
-        return csr_array(np.asarray(X) != 0, dtype=np.float64)
     table = csr_array(X, copy=True)
     table.sum_duplicates()  # two entries of one cell may add up to zero
-    present = csr_array(((table.data != 0).astype(np.float64), table.indices, table.indptr), shape=table.shape)
-    present.eliminate_zeros()
-    return present
+    table.eliminate_zeros()
+    return csr_array((np.ones(table.nnz), table.indices, table.indptr), shape=table.shape)
 
 
 def _entropy_times(n: Any, part: np.ndarray) -> np.ndarray:

@@ -178,7 +178,6 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
         return csr_array(normalize(counts, copy=False))
 
     def _loaded(self) -> None:
-        """Raise a ValueError if the attributes that were read do not fit together."""
         check_parameters(self)
         n = len(self.terms_)
         if self.terms_.dtype.kind != "U" or self.terms_.shape != (n,) or len(set(self.terms_.tolist())) != n:
@@ -189,7 +188,6 @@ class TextFeatures(TransformerMixin, SavedModel, BaseEstimator):
             raise ValueError(f"{n} terms and idf or scores of shape {shapes} do not fit together")
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that the input is texts, not a table of numbers."""
         tags = super().__sklearn_tags__()
         tags.input_tags = InputTags(string=True, two_d_array=False)
         return tags

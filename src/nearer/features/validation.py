@@ -32,10 +32,9 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
 def validate_features(
     model: Any, X: Any, *, sparse: bool = False, reset: bool = False, min_samples: int = 2
 ) -> Any:
-    """Return a table of finite float64, an array or with `sparse` a csr_array with sorted indices.
+    """Return a table of finite float64, an array or with `sparse` a csr_array with sorted indices; X is not changed.
 
-    X is not changed. With `reset` the model learns its features, from `min_samples` rows or more; otherwise X must
-    have the features that it has learned.
+    With `reset` the model learns its features, from `min_samples` rows or more; otherwise X must have these.
     """
     checked = validate_table(
         model,

@@ -1,10 +1,8 @@
 """NumPy's own files: ``.npy`` holds the rows only, ``.npz`` keeps everything. Nothing is unpickled.
 
 Our ``.npz`` files have `rows`, `n_objects` and, if there are any, `names`, `weights`, `subjects`, `answers` and
-``extra__<name>``. cblearn's arrays can be read too: triplets alone (list-order), with booleans or ±1
-(list-boolean), or with signed counts (list-count), under any of the keys below; weights beside signed counts are
-the weight of each counted answer. Other arrays with one value per row are kept as extra columns. Features are read
-from the same kinds of file.
+``extra__<name>``. cblearn's arrays can be read too: triplets alone, with booleans or ±1, or with signed counts (then
+weights are those of each counted answer). Other arrays with one value per row are kept as extra columns.
 """
 
 import zipfile
@@ -17,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.columns import clean_numbers
-from nearer.comparisons.rows import BadRowError, flip_rows
+from nearer.comparisons.rows import BadRowError
 from nearer.formats.tables import OBJECTS, Table, optional_columns
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
@@ -48,7 +47,7 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         responses = _pop(arrays, RESPONSES)
         fields: dict[str, Any] = {what: _pop(arrays, keys) for what, keys in COLUMNS.items()}
         if responses is not None:
-            rows, counts = apply_counts(rows, responses, drop)
+            rows, counts = apply_responses(rows, responses, counts=True, drop=drop)
             if fields["weights"] is None:
                 fields["weights"] = counts
             elif counts is not None:
@@ -71,31 +70,6 @@ def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
     """Remove the array of the first of the keys that is there, and return it; None if none is there."""
     key = next((key for key in keys if key in arrays), None)
     return None if key is None else arrays.pop(key)
-
-
-def apply_counts(
-    queries: NDArray[Any], responses: NDArray[Any], drop: bool = False
-) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Return rows and weights from queries and booleans, ±1 or signed counts.
-
-    A response that says neither yes nor no is a BadRowError; with `drop` it leaves an impossible row.
-    """
-    if queries.ndim != 2 or queries.shape[1] not in (3, 4) or responses.shape != (len(queries),):
-        raise ValueError(f"queries of shape {queries.shape} and responses of shape {responses.shape} do not match")
-    if responses.dtype.kind == "b":
-        responses = np.where(responses, 1, -1)
-    if responses.dtype.kind not in "if":
-        raise ValueError(f"responses must be True or False, ±1 or signed counts; got {responses.dtype}")
-    bad = ~np.isfinite(responses) | (responses == 0)
-    if bad.any() and not drop:
-        first = int(np.argmax(bad))
-        raise BadRowError(first, f"has response {responses[first]}, which says neither yes nor no")
-    rows = np.where(responses[:, None] > 0, queries, flip_rows(queries))
-    counts = np.abs(responses).astype(np.float64)
-    if bad.any():
-        rows, counts = rows.astype(np.float64), np.where(bad, 1.0, counts)
-        rows[bad] = -1
-    return rows, None if (counts == 1).all() else counts
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
@@ -152,38 +126,31 @@ def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
 
 def load_features(path: Path, labels: str | None, names: str | None) -> tuple[Any, Table, str | None]:
     """Return the features of an npy or npz file, a table of its labels and names, and the array of names."""
-    found = {"X": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
-    X = _features(path, found)
-    names = "names" if names is None and "names" in found and labels != "names" else names
-    columns: dict[str, Any] = {}
-    for name in (labels, names):
-        if name is None:
-            continue
-        if name not in found:
-            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(found)}")
-        columns[name] = found[name]
-        if found[name].shape != (X.shape[0],):
-            raise ValueError(
-                f"{path}: its array {name!r} has shape {found[name].shape}; one value for each of the "
-                f"{X.shape[0]} objects is wanted"
-            )
-    return X, Table(path, columns), names
+    arrays = {"X": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
+    X = _features(path, arrays)
+    names = "names" if names is None and "names" in arrays and labels != "names" else names
+    columns = [name for name in (labels, names) if name is not None]
+    for name in columns:
+        if name not in arrays:
+            raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
+        if arrays[name].shape != (X.shape[0],):
+            wanted = f"one value for each of the {X.shape[0]} objects is wanted"
+            raise ValueError(f"{path}: its array {name!r} has shape {arrays[name].shape}; {wanted}")
+    return X, Table(path, {name: arrays[name] for name in columns}), names
 
 
-def _features(path: Path, found: dict[str, NDArray[Any]]) -> Any:
+def _features(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
     """Return the features, dense or sparse, after a check that they are finite numbers."""
-    if "X" in found:
-        return _finite(path, found["X"])
-    if "format" not in found and not all(part in found for part in CSR):
-        raise ValueError(
-            f"{path} has no array 'X' of features, nor {', '.join(CSR)} of sparse ones; "
-            f"it has {', '.join(found) or 'nothing'}"
-        )
+    if "X" in arrays:
+        return _finite(path, arrays["X"])
+    if "format" not in arrays and not all(part in arrays for part in CSR):
+        missing, has = f"no array 'X' of features, nor {', '.join(CSR)} of sparse ones", ", ".join(arrays)
+        raise ValueError(f"{path} has {missing}; it has {has or 'nothing'}")
     try:
-        if "format" in found:  # as scipy.sparse.save_npz writes
+        if "format" in arrays:  # as scipy.sparse.save_npz writes
             table = csr_array(load_npz(path))
         else:
-            table = csr_array(tuple(found[part] for part in CSR[:3]), shape=tuple(found["shape"].tolist()))
+            table = csr_array(tuple(arrays[part] for part in CSR[:3]), shape=tuple(arrays["shape"].tolist()))
         table.check_format(full_check=True)
     except (ValueError, NotImplementedError) as error:
         raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None

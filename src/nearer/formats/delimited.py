@@ -6,8 +6,10 @@ line is three or four numbers.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,6 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import NUMBER, Column, understand
 from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
 
-DELIMITERS = (",", ";", "\t")
 Record = tuple[int, list[str]]  # the line that it starts in, and its cells
 
 
@@ -31,10 +32,7 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
-    """Yield a file of any columns as tables; if the first line is all numbers, the headers are "0", "1", …
-
-    The delimiter is the first that splits the first line.
-    """
+    """Yield a file of any columns as tables; if the first line is all numbers, the headers are "0", "1", …"""
     firsts = {delimiter: next(_records(path, delimiter), (0, []))[1] for delimiter in _delimiters(path)}
     delimiter = next((each for each, cells in firsts.items() if len(cells) > 1), next(iter(firsts)))
     headers = [cell.strip() for cell in firsts[delimiter]]
@@ -96,15 +94,13 @@ def _records(path: Path, delimiter: str) -> Iterator[Record]:
 
 
 def _delimiters(path: Path) -> tuple[str, ...]:
-    return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else DELIMITERS
+    return ("\t", ",", ";") if path.suffix.lower() == ".tsv" else (",", ";", "\t")
 
 
 def _check_distinct(path: Path, headers: list[str]) -> None:
-    seen: set[str] = set()
-    for name in headers:
-        if name and name in seen:
-            raise ValueError(f"{path}: two columns are called {name!r}")
-        seen.add(name)
+    name, times = Counter(filter(None, headers)).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{path}: two columns are called {name!r}")
 
 
 def _header(path: Path) -> tuple[list[str] | None, str]:
@@ -126,29 +122,26 @@ def _header(path: Path) -> tuple[list[str] | None, str]:
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
     """Write a header and one line per row; names that would not come back the same are refused."""
-    names = comparisons.names
-    if names is not None:
-        for name in names:
-            if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
-                raise ValueError(f"the name {name!r} cannot be kept in {suffix}; .jsonl, .npz, .parquet keep it")
-        if len(comparisons) and all(NUMBER.fullmatch(names[number]) for number in np.unique(comparisons.rows)):
-            raise ValueError(
-                f"names that are all numbers, such as {names[int(comparisons.rows[0, 0])]!r}, would be read "
-                f"from {suffix} as objects' numbers; .jsonl, .npz and .parquet keep them"
-            )
+    names, others = comparisons.names or (), ".jsonl, .npz and .parquet"
+    for name in names:
+        if not name or name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
+            raise ValueError(f"the name {name!r} cannot be kept in {suffix}; {others} keep it")
+    used = [names[number] for number in np.unique(comparisons.rows)] if names else []
+    if used and all(map(NUMBER.fullmatch, used)):
+        problem = (
+            f"names that are all numbers, such as {used[0]!r}, would be read from {suffix} as objects' numbers"
+        )
+        raise ValueError(f"{problem}; {others} keep them")
     for name in comparisons.extra:
         if not name or name != name.strip():
-            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; .jsonl, .npz and .parquet keep it")
+            raise ValueError(f"the column {name!r} cannot be kept in {suffix}; {others} keep it")
     columns = columns_of(comparisons, named=True)
     texts = [column for column in columns.values() if column.dtype.kind == "U"]
     # Reading ignores blanks after a comma unless they are quoted.
     quote_all = any(cell[:1] == " " or "\r" in cell for column in texts for cell in np.unique(column).tolist())
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(
-            file,
-            delimiter="\t" if suffix == ".tsv" else ",",
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL,
-        )
+        quoting = csv.QUOTE_NONNUMERIC if quote_all else csv.QUOTE_MINIMAL
+        options: dict[str, Any] = {"delimiter": "\t" if suffix == ".tsv" else ",", "quoting": quoting}
+        writer = csv.writer(file, lineterminator="\n", **options)
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

@@ -3,7 +3,8 @@
 ``.csv``, ``.tsv`` and ``.parquet`` are tables with headers: a column of labels, one of names, all others numbers.
 ``.npz`` holds arrays: ``X``, or the parts of a CSR matrix as ``scipy.sparse.save_npz`` writes them, labels under
 any name, and ``names``. ``.npy`` is X alone. Every feature must be a finite number: how to replace a missing one
-is not for a reader to decide. Texts are read from one column of a table, which may also be ``.jsonl``.
+is not for a reader to decide. Texts are read from one column of a table, which may also be ``.jsonl``. At the end:
+which row of a table an answer is about, and which columns a fitted model takes.
 """
 
 import csv
@@ -17,7 +18,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from nearer.comparisons import Comparisons
 from nearer.comparisons.layouts import parse_cells
 from nearer.formats import arrays, delimited, jsonl, parquet
 from nearer.formats.tables import (
@@ -31,6 +34,7 @@ from nearer.formats.tables import (
 )
 
 NAMES = "name"  # the column of names by default
+TEXT = "text"  # the column of texts for a model that was not fitted on a named one
 FEATURE_ROWS, TEXT_ROWS = 10_000, 1000  # rows of text in memory beside the result
 LONGEST_CELL = 2**31 - 1  # characters of a csv cell; the default limit of the csv module is 131,072
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # row numbers that pandas leaves in a parquet file
@@ -157,19 +161,14 @@ def read_features(
 
     def select(table: Table, beside: list[str]) -> Selected:
         headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
-        excluded = {*beside, *ignored}
         check_columns(path, list(ignored), headers)
-        features = [header for header in headers if header not in excluded]
+        features = [header for header in headers if header not in (*beside, *ignored)]
         if headers == [str(number) for number in range(len(headers))]:
             return parse_numbers(table, features), None, ()
-        if columns is not None:
-            check_columns(path, columns, headers)
         chosen = features if columns is None else list(columns)
-        return (
-            parse_numbers(table, chosen),
-            tuple(chosen),
-            tuple(each for each in features if each not in set(chosen)),
-        )
+        check_columns(path, chosen, headers)
+        others = set(features) - set(chosen)
+        return parse_numbers(table, chosen), tuple(chosen), tuple(each for each in features if each in others)
 
     tables = TABLES[suffix](path, FEATURE_ROWS)
     return _read(path, tables, select, labels, names, (*(columns or ()), *ignored))
@@ -194,20 +193,15 @@ def read_texts(
     Returns
     -------
     FeatureTable
-        ``X`` holds the texts.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or a cell of it is not text; the message says which.
+        ``X`` holds the texts. A missing column, or a cell of it that is not text, is a ValueError that says which.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "news.csv"
-    ...     _ = path.write_text("name,text,group\nn1,Ships set sail.,sea\nn2,\"Stocks, bonds\",money\n")
-    ...     table = read_texts(path, "text", labels="group")
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["name,text,group", "n1,Ships set sail.,sea", 'n2,"Stocks, bonds",money']
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "news.csv").write_text("\n".join(lines))
+    ...     table = read_texts(f"{folder}/news.csv", "text", labels="group")
     >>> table.X.tolist(), table.names, table.labels.tolist()
     (['Ships set sail.', 'Stocks, bonds'], ('n1', 'n2'), ['sea', 'money'])
     """
@@ -230,32 +224,24 @@ def _read(
     taken: Sequence[str] = (),
 ) -> FeatureTable:
     """Put chunks of a table together; ``select`` returns X, its columns and the columns left out of a chunk."""
-    parts: list[Any] = []
+    parts: list[Selected] = []
     label_cells: list[Any] = []
-    found_names: dict[str, None] = {}
-    columns: tuple[str, ...] | None = None
-    others: tuple[str, ...] = ()
+    distinct: dict[str, None] = {}
     for table in tables:
         if not parts and names is None and NAMES in table.columns and NAMES not in (labels, *taken):
             names = NAMES
         beside = [column for column in (labels, names) if column is not None]
         check_columns(path, beside, list(table.columns))
-        part, columns, others = select(table, beside)
-        parts.append(part)
+        parts.append(select(table, beside))
         if labels is not None:
             label_cells += [cell for _, cell in filled_cells(table, labels)]
         if names is not None:
-            add_names(found_names, table, names)
+            add_names(distinct, table, names)
     if not parts:
         raise ValueError(f"{path} is empty: it has no rows")
-    return FeatureTable(
-        path,
-        np.concatenate(parts) if len(parts) > 1 else parts[0],
-        columns=columns,
-        labels=None if labels is None else parse_cells(label_cells),
-        names=None if names is None else tuple(found_names),
-        others=others,
-    )
+    X = parts[0][0] if len(parts) == 1 else np.concatenate([part[0] for part in parts])
+    classes = None if labels is None else parse_cells(label_cells)
+    return FeatureTable(path, X, parts[0][1], classes, None if names is None else tuple(distinct), parts[0][2])
 
 
 @contextmanager
@@ -266,3 +252,51 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
+
+
+def match_rows(answers: Comparisons, table: FeatureTable, source: Path) -> tuple[Comparisons, NDArray[np.intp]]:
+    """Return answers of a file `source`, and the row of a table of each of their objects, -1 if it has none.
+
+    Objects are matched by name if both have names, and otherwise by number.
+    """
+    names = table.names
+    # If the names are all numbers, possibly with leading zeros, answers by number name them.
+    if answers.names is None and names is not None and all(name.isdecimal() for name in names):
+        bare = tuple(str(int(name)) for name in names)
+        names = bare if len(set(bare)) == len(bare) else names
+        numbers, rows = np.unique(answers.rows, return_inverse=True)
+        rows, named = rows.reshape(answers.rows.shape), list(map(str, numbers.tolist()))
+        answers = Comparisons(rows, names=named, weights=answers.weights, answers=answers.answers)
+    if answers.names is not None and names is None:
+        raise ValueError(f"{source} names its objects and {table.path} has no names: they cannot be matched")
+    return answers, find_objects(answers, names, len(table))
+
+
+def find_objects(answers: Comparisons, names: Sequence[str] | None, n: int) -> NDArray[np.intp]:
+    """Return the number of each object of answers among n objects with these names; -1 for an unknown one."""
+    if answers.names is None:
+        numbers = np.arange(answers.n_objects)
+        return np.where(numbers < n, numbers, -1)
+    place = {name: number for number, name in enumerate(names or ())}
+    return np.array([place.get(name, -1) for name in answers.names], dtype=np.intp)
+
+
+def read_table_for(model: Any, path: Path, names: str | None = None) -> FeatureTable:
+    """Read the columns that a fitted model, or the first step of a pipeline, takes, in any order in the file."""
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    if hasattr(first, "terms_"):
+        return read_texts(path, first.column_ or TEXT, names=names)
+    columns = getattr(first, "feature_names_in_", None)
+    columns = None if columns is None else tuple(columns.tolist())
+    table = read_features(path, names=names, columns=columns)
+    if table.shape[1] != first.n_features_in_:
+        features = f"{table.shape[1]:,} feature" + "s" * (table.shape[1] != 1)
+        raise ValueError(f"{path} has {features}, and the model was fitted with {first.n_features_in_:,}")
+    check_sparse(first, table)
+    return replace(table, columns=columns)  # also if the file has no headers
+
+
+def check_sparse(model: Any, table: FeatureTable) -> None:
+    """Raise a ValueError if a table is sparse and an estimator takes dense features only."""
+    if issparse(table.X) and not model.__sklearn_tags__().input_tags.sparse:
+        raise ValueError(f"{table.path} holds sparse features; {type(model).__name__} takes dense ones only")

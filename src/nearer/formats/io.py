@@ -64,16 +64,11 @@ def read(path: AnyPath, bad_rows: BadRows = "raise") -> Comparisons:
 
 
 def _existing(path: AnyPath, bad_rows: str) -> tuple[Path, Any]:
-    """Return the path of a file that exists, and its format."""
+    """Return the path of a file that exists, and the module that reads it."""
     if bad_rows not in ("raise", "drop"):
         raise ValueError(f"bad_rows must be 'raise' or 'drop'; got {bad_rows!r}")
     path, suffix = existing_file(path, FORMATS)
-    return path, _format(suffix)
-
-
-def _format(suffix: str) -> Any:
-    """Return the module that reads and writes files with this suffix."""
-    return import_module(f"nearer.formats.{FORMATS[suffix]}")
+    return path, import_module(f"nearer.formats.{FORMATS[suffix]}")
 
 
 def write(comparisons: Comparisons, path: AnyPath) -> None:
@@ -102,7 +97,7 @@ def write(comparisons: Comparisons, path: AnyPath) -> None:
     if any(name.endswith("\0") for name in comparisons.names or ()):
         raise ValueError(f"a name that ends in a NUL character cannot be kept in {suffix}")
     with replacing(path) as aside:
-        _format(suffix).save(comparisons, aside, suffix)
+        import_module(f"nearer.formats.{FORMATS[suffix]}").save(comparisons, aside, suffix)
 
 
 def scan(
@@ -124,12 +119,11 @@ def scan(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from nearer import scan
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "answers.csv"
-    ...     _ = path.write_text("anchor,near,far\n0,1,2\n1,0,2\n2,1,0\n")
-    ...     source = scan(path, chunk_rows=2)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nearer import scan, write
+    >>> with TemporaryDirectory() as folder:
+    ...     write([[0, 1, 2], [1, 0, 2], [2, 1, 0]], f"{folder}/answers.csv")
+    ...     source = scan(f"{folder}/answers.csv", chunk_rows=2)
     ...     source, [len(chunk) for chunk in source.chunks()]
     (ComparisonSource(3 triplets, 3 objects), [2, 1])
     """
@@ -146,9 +140,13 @@ def scan(
         return chain.from_iterable(_whole_answers(module.tables(path, chunk_rows, drop)) for path, module in files)
 
     names = _names(walk())
-    n_objects, n_rows, width = _counts(walk(), bad_rows, names)
+    parts = (table.comparisons(bad_rows, names) for table in walk())  # a bad row raises here
+    sizes = [(len(part), part.shape[1], part.n_objects) for part in parts]
+    n_rows = sum(n for n, _, _ in sizes)
     if n_rows == 0:
         raise ValueError(f"{', '.join(str(path) for path, _ in files)} is empty: there are no rows")
+
+    width, n_objects = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
 
     def chunks() -> Iterator[Comparisons]:
         for table in walk():
@@ -183,17 +181,6 @@ def _names(tables: Iterator[Table]) -> tuple[str, ...] | None:
     if numbers:
         raise ValueError("some files name their objects and others number them: they cannot be matched")
     return tuple(declared) + tuple(sorted(cells - set(declared)))
-
-
-def _counts(tables: Iterator[Table], bad_rows: str, names: tuple[str, ...] | None) -> tuple[int, int, int]:
-    """Return the number of objects, of rows, and the largest width of a row; a bad row raises here."""
-    n_objects, n_rows, width = 0 if names is None else len(names), 0, 0
-    for table in tables:
-        part = table.comparisons(bad_rows, names)
-        n_rows += len(part)
-        width = max(width, part.shape[1])
-        n_objects = max(n_objects, part.n_objects)
-    return n_objects, n_rows, width
 
 
 def _whole_answers(tables: Iterator[Table]) -> Iterator[Table]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from nearer.comparisons import Comparisons, layouts
 from nearer.comparisons.columns import from_values
@@ -22,13 +22,6 @@ from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown
 VERSION = 1
 NEITHER = "is neither a JSON object nor a list of three or four objects"
 NO_OBJECT = "is no JSON object"
-
-
-class Answer(NamedTuple):
-    """The comparisons of one line, and the id of the answer that they are part of, if it has one."""
-
-    comparisons: Comparisons
-    id: Any
 
 
 def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
@@ -86,10 +79,7 @@ def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each line, from 1, and its value; blank lines are skipped.
-
-    The value of a line that is not JSON is the error that says why, as the end of a sentence.
-    """
+    """Yield the number, from 1, and value of each line that is not blank; if it is not JSON, an error as its value."""
     for number, raw in enumerate(lines, start=1):
         value: Any
         try:
@@ -123,12 +113,11 @@ def about_objects(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_answer(
     value: Any, names: Sequence[str] | None = None, n_objects: int | None = None, named: bool = False
-) -> Answer:
-    """Return what the value of one line says, whatever the layout of other lines.
+) -> tuple[Comparisons, Any]:
+    """Return the comparisons in the value of one line, whatever other lines hold, and its answer id or None.
 
-    `names` are the objects' names, if a first line gave them; no others are accepted then. With `named`, objects
-    have names, so that text that looks like a number is a name too (JSON numbers stay numbers). Fields other than
-    objects, weight and answer are ignored.
+    `names` are the only names that are accepted, if a first line lists them. With `named`, text that looks like a
+    number is a name too (JSON numbers stay numbers).
     """
     record = _record(value)
     layout = None if record is None else layouts.understand(list(record))
@@ -137,19 +126,19 @@ def parse_answer(
         raise BadRowError(0, problem)
     assert record is not None
     if layout is None:
-        fields_listed = ", ".join(map(repr, record)) or "no fields"
-        raise BadRowError(
-            0, f"has {fields_listed}, which says nothing; understood are\n{layouts.understood_headers()}"
-        )
+        listed, known = ", ".join(map(repr, record)) or "no fields", layouts.understood_headers()
+        raise BadRowError(0, f"has {listed}, which says nothing; understood are\n{known}")
     its_id = record.get(layout.optional.get("answers", ""))
     optional = {what: name for what, name in layout.optional.items() if what == "weights"}
     layout = replace(layout, optional=optional, others=())
     columns = {name: _column([record.get(name)]) for name in layout.objects}
     columns |= {name: [record[name]] for name in layout.optional.values()}
-    if named and names is None and not _all_numbers([record.get(name) for name in layout.objects]):
-        names = sorted(layouts.object_texts(layout, columns))
+    if named and names is None:
+        cells = [cell for name in layout.objects for cell in _as_list(record.get(name))]
+        if not all(isinstance(cell, int | float) for cell in cells):
+            names = sorted(layouts.object_texts(layout, columns))
     fields, _ = layouts.fields_of_columns(layout, columns, names)
-    return Answer(Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id)
+    return Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id
 
 
 def _record(value: Any) -> dict[str, Any] | None:
@@ -169,9 +158,8 @@ def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -
     return None
 
 
-def _all_numbers(cells: list[Any]) -> bool:
-    flat = [part for cell in cells for part in (cell if isinstance(cell, list) else [cell])]
-    return all(isinstance(part, int | float) for part in flat)
+def _as_list(cell: Any) -> list[Any]:
+    return cell if isinstance(cell, list) else [cell]
 
 
 def _column(cells: list[Any]) -> Any:

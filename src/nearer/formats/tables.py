@@ -6,7 +6,7 @@ other way, from Comparisons to the columns of a file.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,15 @@ OBJECTS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
 @dataclass(frozen=True)
 class Table:
-    """Consecutive rows of one file, and what the file itself says about its objects.
-
-    `lines` has the line of the file that each row starts in; None where rows are counted from 0. `n_bad` rows were
-    dropped while reading because they have too few cells.
-    """
+    """Consecutive rows of one file, and what the file itself says about its objects."""
 
     path: Path
     columns: dict[str, Column]
-    lines: Sequence[int] | None = None
+    lines: Sequence[int] | None = None  # the line that each row starts in; None: rows are counted from 0
     names: tuple[str, ...] | None = None
     n_objects: int | None = None
-    n_bad: int = 0
-    first_row: int = field(default=0)
+    n_bad: int = 0  # rows dropped while reading, since they have too few cells
+    first_row: int = 0
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
@@ -49,20 +45,20 @@ class Table:
     def part(self, start: int, stop: int) -> "Table":
         """Return the rows from `start` up to `stop`."""
         columns = {name: column[start:stop] for name, column in self.columns.items()}
-        lines = None if self.lines is None else self.lines[start:stop]
-        return replace(
-            self, columns=columns, lines=lines, n_bad=0 if start else self.n_bad, first_row=self.first_row + start
-        )
+        lines, n_bad = None if self.lines is None else self.lines[start:stop], 0 if start else self.n_bad
+        return replace(self, columns=columns, lines=lines, n_bad=n_bad, first_row=self.first_row + start)
 
     def followed_by(self, other: "Table") -> "Table":
         """Return this table with the rows of `other` appended."""
-        names = dict.fromkeys([*self.columns, *other.columns])
-        columns = {name: _concatenate(self._cells(name), other._cells(name)) for name in names}
+        columns: dict[str, Column] = {}
+        for name in dict.fromkeys([*self.columns, *other.columns]):
+            one, two = (table.columns.get(name, [None] * len(table)) for table in (self, other))
+            if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.dtype.kind == two.dtype.kind:
+                columns[name] = np.concatenate([one, two])
+            else:  # of different kinds: parsed later
+                columns[name] = [*_as_list(one), *_as_list(two)]
         lines = None if self.lines is None or other.lines is None else [*self.lines, *other.lines]
         return replace(self, columns=columns, lines=lines, n_bad=self.n_bad + other.n_bad)
-
-    def _cells(self, name: str) -> Column:
-        return self.columns[name] if name in self.columns else [None] * len(self)
 
     def object_cells(self, numbers: bool = False) -> set[str]:
         """Return the distinct texts that name an object; see `object_texts`."""
@@ -75,14 +71,11 @@ class Table:
     def comparisons(
         self, bad_rows: str = "raise", names: Sequence[str] | None = None, n_objects: int | None = None
     ) -> Comparisons:
-        """Return the comparisons of the table; an error names the file and line of a bad row.
-
-        If `names` are given and the file has none of its own, numbers are taken as names too.
-        """
+        """Return the comparisons of the table; an error names the file and line of a bad row."""
         columns = self.columns
         if names is None:
             names = self.names
-        elif self.names is None:
+        elif self.names is None:  # numbers are names too
             columns = columns | {name: _as_list(columns[name]) for name in self.layout().objects}
         line: Any = None
         try:
@@ -142,13 +135,6 @@ def in_chunks(records: Iterable[tuple[int, Any]], size: int | None) -> Iterator[
         yield lines, values, n_bad
 
 
-def _concatenate(one: Column, two: Column) -> Column:
-    """Return the cells of both; as a list, to be parsed later, if they are of different kinds."""
-    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.dtype.kind == two.dtype.kind:
-        return np.concatenate([one, two])
-    return [*_as_list(one), *_as_list(two)]
-
-
 def _as_list(cells: Column) -> Sequence[Any]:
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
@@ -202,22 +188,17 @@ def parse_numbers(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
             if isinstance(cells, np.ndarray) and cells.dtype.kind not in "biufU":
                 raise TypeError(f"{cells.dtype} is not a type of numbers")
             features[:, place] = cells
+            finite = bool(np.isfinite(features[:, place]).all())
         except (ValueError, TypeError):
-            raise _bad_cell(table, column) from None
-        if not np.isfinite(features[:, place]).all():
-            raise _bad_cell(table, column)
+            finite = False
+        if not finite:
+            row, cell = next((row, cell) for row, cell in enumerate(cells) if not _is_finite(cell))
+            content = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
+            advice = "name the column as the one of labels or of names, or as one to ignore"
+            raise table.error(
+                row, f"has {content} in column {column!r}, where a finite number is wanted; {advice}"
+            )
     return features
-
-
-def _bad_cell(table: Table, column: str) -> ValueError:
-    """Return the error that names the first cell of a column that is not a finite number."""
-    row, cell = next((row, cell) for row, cell in enumerate(table.columns[column]) if not _is_finite(cell))
-    content = "an empty cell" if is_empty(cell) else f"{str(cell)[:40]!r}"
-    return table.error(
-        row,
-        f"has {content} in column {column!r}, where a finite number is wanted; "
-        "name the column as the one of labels or of names, or as one to ignore",
-    )
 
 
 def _is_finite(cell: Any) -> bool:
@@ -229,12 +210,11 @@ def _is_finite(cell: Any) -> bool:
 
 def parse_texts(table: Table, column: str) -> NDArray[Any]:
     """Return a column as an array of str objects; a cell that is not text is an error."""
-    texts = list(table.columns[column])
-    for row, cell in enumerate(texts):
+    for row, cell in enumerate(table.columns[column]):
         if not isinstance(cell, str):
             content = "no text" if cell is None else f"{str(cell)[:40]} and no text"
             raise table.error(row, f"has {content} in column {column!r}")
-    return np.array([str(text) for text in texts], dtype=object)  # not numpy's own strings
+    return np.array([str(text) for text in table.columns[column]], dtype=object)  # not numpy's own strings
 
 
 def optional_columns(comparisons: Comparisons) -> dict[str, Any]:
@@ -246,10 +226,7 @@ def optional_columns(comparisons: Comparisons) -> dict[str, Any]:
 
 
 def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
-    """Return the columns to write: the objects (by name if `named`), then weights, subjects, answers and extras.
-
-    Extra columns whose headers would be read as something else are refused.
-    """
+    """Return the columns to write: the objects (by name if `named`), then weights, subjects, answers and extras."""
     headers = OBJECTS[comparisons.shape[1]]
     columns: dict[str, Any] = {}
     for header, numbers in zip(headers, comparisons.rows.T, strict=True):

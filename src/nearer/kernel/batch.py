@@ -126,7 +126,6 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
         "loss_", "names_", "n_iter_", "converged_", "stop_reason_", "gap_", "objective_", "history_",
         "n_features_in_", "regularization_", "selection_",
     )  # fmt: skip
-    _unit = "round"
 
     loss: Any = "gnmds"
     _: KW_ONLY

@@ -119,7 +119,6 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     """
 
     _state: ErkleState = field(init=False)
-    _unit = "chunk"
     _learned_arrays = ("kernel_",)
     _learned_values = (
         "loss_", "names_", "n_samples_seen_", "n_updates_", "n_projections_", "n_skipped_", "n_features_in_",

@@ -5,11 +5,11 @@ A kernel K holds inner products, so d²(i, j) = K_ii + K_jj - 2 K_ij, and K = XX
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
-from nearer.parameters import is_count
+from nearer.parameters import check_count
 from nearer.predict import ComparisonPredictor
+from nearer.psd import fix_signs
 
 
 def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,12 +45,8 @@ def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
 class KernelPredictor(ComparisonPredictor):
     """The methods of an estimator that has ``kernel_``, a loss ``loss_`` and ``names_`` or None."""
 
+    _fitted_attribute = "kernel_"
     kernel_: np.ndarray
-
-    @property
-    def _n_known(self) -> int:
-        check_is_fitted(self, "kernel_")
-        return len(self.kernel_)
 
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         kernel = self.kernel_
@@ -76,13 +72,9 @@ class KernelPredictor(ComparisonPredictor):
         array of shape (n_objects, n_components)
         """
         n = self._n_known
-        if not is_count(n_components) or n_components > n:
-            raise ValueError(f"n_components must be a whole number from 1 to {n}; got {n_components!r}")
+        check_count("n_components", n_components, n)
         means = self.kernel_.mean(axis=0)
         centred = self.kernel_ - means - means[:, None] + means.mean()
         with blas_threads_for(n):
             values, vectors = eigh(centred, subset_by_index=[n - n_components, n - 1])
-        points = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
-        # Signs of eigenvectors are arbitrary: the largest entry of each axis is made positive.
-        largest = points[np.argmax(np.abs(points), axis=0), np.arange(n_components)]
-        return points * np.where(largest < 0, -1.0, 1.0)
+        return fix_signs((vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))).T).T

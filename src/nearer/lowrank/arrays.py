@@ -11,17 +11,6 @@ class Rows(NamedTuple):
     """A table by its rows: row i has its values from ``starts[i]`` on, and its columns from ``places[i]`` on.
 
     Columns rise within a row. The rows of a dense table share one list of columns, so nothing is copied.
-
-    Attributes
-    ----------
-    values : array of float64
-        The values of all rows, one row after the other.
-    columns : array of int32
-        The columns of the values.
-    starts : array of int64, shape (n + 1,)
-        Where rows begin among the values.
-    places : array of int64, shape (n,)
-        Where the columns of rows begin.
     """
 
     values: np.ndarray
@@ -64,17 +53,7 @@ class Rows(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A tall matrix A = table · R of full column rank.
-
-    Attributes
-    ----------
-    table : array of shape (n, k)
-        Changed row by row.
-    R, R_inv : arrays of shape (k, k)
-        What changes all rows at once, and its inverse.
-    C : array of shape (k, k)
-        (AᵀA)⁻¹.
-    """
+    """A tall matrix A = table · R of full column rank: R changes all rows at once; R_inv is R⁻¹, C is (AᵀA)⁻¹."""
 
     table: np.ndarray
     R: np.ndarray
@@ -124,7 +103,10 @@ class Factor(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """The entries of the two sparse vectors of a gradient, and the small arrays of a step along it at rank k."""
+    """The entries of the two sparse vectors of a gradient, and the small arrays of a step along it at rank k.
+
+    For label ranking also the weights of a row's entries, and the scores of all labels.
+    """
 
     columns: np.ndarray
     values: np.ndarray
@@ -133,30 +115,11 @@ class Workspace(NamedTuple):
     D: np.ndarray
     change: np.ndarray
     vectors: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
 
     @classmethod
-    def of(cls, k: int, entries: int) -> Self:
-        """Return the workspace for vectors of so many entries together."""
-        shapes = (2, k), (2, k), (2, 2), (2, k), (4, k)
+    def of(cls, k: int, entries: int, longest: int = 0, n_labels: int = 0) -> Self:
+        """Return the workspace for vectors of that many entries together, and for the longest row."""
+        shapes = (2, k), (2, k), (2, 2), (2, k), (4, k), longest, n_labels
         return cls(np.empty(entries, dtype=np.int32), np.empty(entries), *(np.empty(shape) for shape in shapes))
-
-
-class BlockWorkspace(NamedTuple):
-    """The small arrays of a step along r columns at rank k."""
-
-    E: np.ndarray
-    U: np.ndarray
-    change: np.ndarray
-    omega: np.ndarray
-    theta: np.ndarray
-    small: np.ndarray
-    wide: np.ndarray
-    middle: np.ndarray
-    tall: np.ndarray
-    vector: np.ndarray
-
-    @classmethod
-    def of(cls, r: int, k: int) -> Self:
-        """Return the workspace for r columns."""
-        shapes = [*[(r, k)] * 3, *[(r, r)] * 2, (4, r, r), (5, r, k), (3, 2 * r, 2 * r), (2, 2 * r, k), (k,)]
-        return cls._make(np.empty(shape) for shape in shapes)

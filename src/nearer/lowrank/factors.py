@@ -7,15 +7,15 @@ costs what the entries of its gradient and k² cost, and gives the same iterates
 """
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
 
 from nearer.jit import bind
-from nearer.lowrank import blocks, columns
-from nearer.lowrank.arrays import BlockWorkspace, Factor, Rows
+from nearer.lowrank import loops
+from nearer.lowrank.arrays import Factor, Workspace
+from nearer.lowrank.gradients import FactorStep, as_gradient, columns_of, project
 
 CONDITION = 1e3  # of R, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
 MIN_STEPS = 10_000  # between two reorthogonalizations, unless the condition requires one
@@ -25,7 +25,6 @@ class _Manifold:
     """What matrices of fixed rank share: factors that are reorthogonalized when necessary."""
 
     factors: tuple[Factor, ...]
-    _loop: ClassVar[Callable[..., float]]
 
     def __init__(self, *matrices: Any) -> None:
         checked = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
@@ -84,17 +83,9 @@ class _Manifold:
             self.reorthogonalize(least)
 
     def run(self, count: int, steps: Callable[[int, int], int], least: float = 0.0) -> None:
-        """Take so many steps by a loop, reorthogonalizing when necessary.
+        """Take ``count`` steps by a loop, reorthogonalizing when necessary.
 
-        Parameters
-        ----------
-        count : int
-            Number of steps.
-        steps : callable
-            ``steps(start, stop)`` takes steps from start on and returns where it stopped: minus that if a factor
-            went beyond the `limits`.
-        least : float, default=0.0
-            See :meth:`reorthogonalize`.
+        ``steps(start, stop)`` returns where it stopped: minus that if a factor went beyond the `limits`.
         """
         done = 0
         while done < count:
@@ -106,24 +97,25 @@ class _Manifold:
                 self.settle(least)
             done = abs(stop)
 
-    @cached_property
-    def _step(self) -> Callable[..., float]:
-        return bind(self._loop)
+    def _take_compiled(self, loop: Callable[..., bool], *gradients: Any) -> None:
+        """Take a step as printed by a loop for few columns."""
+        compiled = _compile_as_printed(loop)
+        self._end_step(compiled(self.factors, *gradients, self.limits(), Workspace.of(self.rank, 0)))
 
-    def _end_step(self, bound: float, before: list[np.ndarray], outright: Callable[[], list[np.ndarray]]) -> None:
-        """Reorthogonalize if necessary; if the step would make an R singular, take it densely from before."""
-        if bound == 0.0:
-            for small, old in zip(self._small_arrays(), before, strict=True):
-                small[:] = old
-            self._replace(outright())
+    def _take(self, *steps: FactorStep) -> None:
+        """Take the steps of all factors, densely if an R would become singular."""
+        updates = [update for step in steps if (update := step.update()) is not None]
+        if len(updates) < len(steps):
+            self._replace([step.dense() for step in steps])
             return
-        self._since += 1
-        if bound > CONDITION**2 or self._since >= self._between:
-            self.reorthogonalize()
+        conditions = [step.apply(*update) for step, update in zip(steps, updates, strict=True)]
+        self._end_step(not max(conditions) <= CONDITION**2)
 
-    def _small_arrays(self) -> list[np.ndarray]:
-        """Return all that a step changes except for the tables."""
-        return [small for factor in self.factors for small in factor[1:]]
+    def _end_step(self, exceeds: bool) -> None:
+        """Count a step, and reorthogonalize if it went beyond the limits or the last time is long ago."""
+        self._since += 1
+        if exceeds or self._since >= self._between:
+            self.reorthogonalize()
 
     def _replace(self, tables: list[np.ndarray]) -> None:
         """Take factors that were computed outright."""
@@ -131,6 +123,11 @@ class _Manifold:
             factor.table[:] = table
             factor.R[:] = np.eye(self.rank)
         self.reorthogonalize()
+
+
+@cache
+def _compile_as_printed(loop: Callable[..., bool]) -> Callable[..., bool]:
+    return bind(loop, limit_step=loops.full_step)
 
 
 class FixedRank(_Manifold):
@@ -146,7 +143,8 @@ class FixedRank(_Manifold):
     A, B : arrays
         The current factors.
     n_reorthogonalizations : int
-        How often the small matrices were multiplied into the tables.
+        How often the small matrices were multiplied into the tables: against rounding, every 10,000 steps or
+        when their condition requires it.
 
     Examples
     --------
@@ -162,8 +160,6 @@ class FixedRank(_Manifold):
     >>> bool(np.abs(model.A @ model.B.T - target).max() < 1e-8)
     True
     """
-
-    _loop = staticmethod(columns.general_step)
 
     def __init__(self, A: Any, B: Any) -> None:
         super().__init__(A, B)
@@ -187,18 +183,20 @@ class FixedRank(_Manifold):
             Factors of the matrix to be added; of sparse ones only the entries cost time.
         """
         A, B = self.factors
-        left, right = _as_gradient(left, len(A.table)), _as_gradient(right, len(B.table))
+        left, right = as_gradient(left, len(A.table)), as_gradient(right, len(B.table))
         r = left.shape[1]
         if right.shape[1] != r:
             raise ValueError(f"the gradient's factors have {r} and {right.shape[1]} columns, not the same number")
-        before = [small.copy() for small in self._small_arrays()]
-        if blocks.is_faster(r, self.rank):
-            bound = blocks.general_step(A, B, left, right)
-        else:
-            squares = np.stack([_squares(left), _squares(right)])
-            work = BlockWorkspace.of(r, self.rank), BlockWorkspace.of(r, self.rank)
-            bound = self._step(A, B, _columns(left), _columns(right), squares, *work)
-        self._end_step(bound, before, lambda: _dense_step(self.A, self.B, _dense(left), _dense(right)))
+        if r == 1:
+            self._take_compiled(loops.take_loreta_step, columns_of(left), columns_of(right))
+            return
+        (rows, G, E), (columns, H, F) = project(A, left), project(B, right)
+        U, V, one = A.C @ E, B.C @ F, np.eye(r)
+        Q = V.T @ U
+        self._take(
+            FactorStep(A, rows, G, E, U, V, 0.375 * Q - 0.5 * one, one - 0.5 * Q),
+            FactorStep(B, columns, H, F, V, U, 0.375 * Q.T - 0.5 * one, one - 0.5 * Q.T),
+        )
 
 
 class FixedRankPSD(_Manifold):
@@ -226,15 +224,8 @@ class FixedRankPSD(_Manifold):
     [1.0, 0.0, 0.0, 0.5]
     """
 
-    _loop = staticmethod(columns.psd_step)
-
     def __init__(self, Y: Any) -> None:
         super().__init__(Y)
-
-    @property
-    def Y(self) -> np.ndarray:
-        """The factor."""
-        return self.factors[0].matrix
 
     def step(self, P: Any, D: Any) -> None:
         """Step along P D Pᵀ, which is minus the step size times the gradient (Algorithm 5, for any rank).
@@ -247,69 +238,57 @@ class FixedRankPSD(_Manifold):
             Only its symmetric part counts.
         """
         (Y,) = self.factors
-        P = _as_gradient(P, len(Y.table))
+        P, D = as_gradient(P, len(Y.table)), np.asarray(D, dtype=np.float64)
         r = P.shape[1]
-        D = np.asarray(D, dtype=np.float64)
         if D.shape != (r, r):
             raise ValueError(f"D must have shape {(r, r)}, as P has {r} columns; got {D.shape}")
         D = 0.5 * (D + D.T)
-        before = [small.copy() for small in self._small_arrays()]
-        if blocks.is_faster(r, self.rank):
-            bound = blocks.psd_step(Y, P, D)
-        else:
-            bound = self._step(Y, _columns(P), D, _squares(P), BlockWorkspace.of(r, self.rank))
-        self._end_step(bound, before, lambda: [_dense_psd_step(self.Y, _dense(P), D)])
+        if r <= 2:
+            self._take_compiled(loops.take_loreta_psd_step, columns_of(P), D)
+            return
+        rows, G, E = project(Y, P)
+        H = Y.C @ E
+        twice = D @ (H.T @ H) @ D
+        self._take(FactorStep(Y, rows, G, E, H, H, 0.375 * twice - 0.5 * D, D - 0.5 * twice))
+
+    @property
+    def Y(self) -> np.ndarray:
+        """The factor."""
+        return self.factors[0].matrix
+
+
+def run_steps(
+    loop: Any, problem: Any, steps: np.ndarray, taken: int, factors: Any, work: Any, losses: np.ndarray,
+    matrix: _Manifold | None = None, least: float = 0.0,
+) -> None:  # fmt: skip
+    """Take all steps of a problem by a loop, after ``taken`` others, and fill in the losses.
+
+    If they are steps along a manifold, ``matrix`` has the factors. The loop takes the steps from ``span[0]`` to
+    ``span[1]`` after ``span[2]`` of earlier runs, and returns where it stopped: minus that to reorthogonalize.
+    """
+
+    def run(start: int, stop: int) -> int:
+        limits = (np.inf, np.inf) if matrix is None else matrix.limits(least)
+        return int(loop(problem, steps, (start, stop, taken), limits, factors, work, losses))
+
+    if matrix is None:
+        run(0, len(steps))
+    else:
+        matrix.run(len(steps), run, least)
+
+
+def product_svd(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, σ and V of left · rightᵀ = U diag(σ) Vᵀ, without the product of the thin matrices."""
+    P, R = np.linalg.qr(left)
+    Q, S = (P, R) if right is left else np.linalg.qr(right)
+    U, values, Vt = np.linalg.svd(R @ S.T)
+    return P @ U, values, Q @ Vt.T
 
 
 def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:
     """Return orthogonal factors of equal size of the same W, its small singular values raised to the least."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ValueError("numbers are no longer finite")
-    bases, corners = zip(*(np.linalg.qr(matrix) for matrix in matrices), strict=True)
-    left, values, right = np.linalg.svd(corners[0] @ corners[-1].T)
+    left, values, right = product_svd(matrices[0], matrices[-1])
     roots = np.sqrt(np.maximum(values, least))
-    return [bases[0] @ left * roots, bases[-1] @ right.T * roots][: len(matrices)]
-
-
-def _dense_step(A: np.ndarray, B: np.ndarray, G1: np.ndarray, G2: np.ndarray) -> list[np.ndarray]:
-    """Return both factors after the step of Algorithm 3."""
-    a, b = np.linalg.pinv(A) @ G1, np.linalg.pinv(B) @ G2
-    Q, one = b.T @ a, np.eye(a.shape[1])
-    left = A @ a @ (0.375 * Q - 0.5 * one) + G1 @ (one - 0.5 * Q)
-    right = B @ b @ (0.375 * Q.T - 0.5 * one) + G2 @ (one - 0.5 * Q.T)
-    return [A + left @ b.T, B + right @ a.T]
-
-
-def _dense_psd_step(Y: np.ndarray, P: np.ndarray, D: np.ndarray) -> np.ndarray:
-    """Return the factor after the step of Algorithm 5."""
-    H = np.linalg.pinv(Y) @ P
-    twice = D @ (H.T @ H) @ D
-    return Y + (Y @ H @ (0.375 * twice - 0.5 * D) + P @ (D - 0.5 * twice)) @ H.T
-
-
-def _as_gradient(G: Any, n: int) -> Any:
-    """Return a gradient's factor as an array of shape (n, r), or a csc_array of it in canonical format."""
-    if issparse(G):
-        G = csc_array(G, dtype=np.float64, copy=not getattr(G, "has_canonical_format", False))
-        G.sum_duplicates()
-    else:
-        G = np.asarray(G, dtype=np.float64)
-        G = G[:, None] if G.ndim == 1 else G
-    if G.ndim != 2 or G.shape[0] != n:
-        raise ValueError(f"a gradient must have {n} rows; got shape {G.shape}")
-    if not np.isfinite(G.data if issparse(G) else G).all():
-        raise ValueError("a gradient must hold finite numbers")
-    return G
-
-
-def _columns(G: Any) -> Rows:
-    return Rows.of(G.T if issparse(G) else np.ascontiguousarray(G.T))
-
-
-def _dense(G: Any) -> np.ndarray:
-    return np.asarray(G.toarray()) if issparse(G) else np.asarray(G)
-
-
-def _squares(G: Any) -> np.ndarray:
-    """Return GᵀG."""
-    return _dense(G.T @ G)
+    return [left * roots, right * roots][: len(matrices)]

@@ -11,7 +11,7 @@ update of rank 2r. So a step costs what its entries times k and k² cost, whatev
 the printed algorithms to rounding.
 
 All small matrices with k columns hold one vector per row: ``U[a]`` is column a of U above. Here are the steps that
-learners take, along one column or two; :mod:`nearer.lowrank.columns` has those along any number.
+learners take, along one column or two; :mod:`nearer.lowrank.gradients` has those along any number.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import noinline
-from nearer.lowrank.vectors import add_outer, dot, sparse_dot, times
+from nearer.lowrank.vectors import add_outer, dot, project, row, sparse_dot, times
 
 ONE = (1.0, 0.0, 0.0, 1.0)  # the 2 × 2 identity
 
@@ -31,6 +31,11 @@ def limit_step(step: float, size: float) -> float:
     that should shrink a small singular value makes it large.
     """
     return min(step, 1.0 / size) if size > 0.0 else step
+
+
+def full_step(step: float, size: float) -> float:
+    """Return the step as it is: what `limit_step` is bound to for steps as printed."""
+    return step
 
 
 def exceeds(factor: Any, bound: float, limits: Any) -> bool:
@@ -47,8 +52,9 @@ def advance_one(
 ) -> float:
     """Take the step of a factor of Algorithm 4, along one column g, except for the rows of its table.
 
-    Those get ``change`` times g. Returns what `nearer.lowrank.columns.advance` does. ``u`` is A†g, ``v`` that of
-    the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and ``across`` are overwritten.
+    Those get ``change`` times g. Returns the squared condition ‖R‖²‖R⁻¹‖²/k² of the new R, infinite if C has to be
+    recomputed. ``u`` is A†g, ``v`` that of the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and
+    ``across`` are overwritten.
     """
     R, R_inv, C = factor.R, factor.R_inv, factor.C
     k = u.size
@@ -135,7 +141,7 @@ def advance_two(Y: Any, D: Any, E: Any, U: Any, squares: Any, vectors: Any, chan
 
 @noinline
 def update_of_C(N: Any, K: Any, P: Any, omega: Any, theta: Any, squares: Any) -> Any:
-    """Return the blocks of S (I + B S)⁻¹ of `nearer.lowrank.columns.update_C`, and whether they are reliable."""
+    """Return the blocks of S (I + BS)⁻¹, as in `nearer.lowrank.gradients`, and whether they are reliable."""
     gamma = add_2(omega, 1.0, theta, 1.0)
     outside = multiply_2(multiply_2(theta, add_2(squares, 1.0, K, -1.0)), theta)
     X = add_2(multiply_2(multiply_2(gamma, K), gamma), 1.0, outside, 1.0)
@@ -217,6 +223,28 @@ def loreta_psd_step(
     add_outer(Y.table, p, x, 1.0, change[0])
     add_outer(Y.table, q, y, 1.0, change[1])
     return exceeds(Y, bound, limits)
+
+
+def take_loreta_step(factors: Any, left: Any, right: Any, limits: Any, work: Any) -> bool:
+    """Step along g₁g₂ᵀ, vectors that are given as `Rows`."""
+    (p, x), (q, y) = row(left, 0), row(right, 0)
+    project(factors[0], p, x, work.vectors[0], work.E[0])
+    project(factors[1], q, y, work.vectors[0], work.E[1])
+    return loreta_step(factors, (p, x, q, y), 0.0, 1.0, 0, limits, work)
+
+
+def take_loreta_psd_step(factors: Any, P: Any, D: Any, limits: Any, work: Any) -> bool:
+    """Step along P D Pᵀ, one or two columns that are given as `Rows`."""
+    r = P.places.size
+    p, x = row(P, 0)
+    q, y = row(P, r - 1)
+    if r == 1:
+        q, y = q[:0], y[:0]
+    work.D[:] = 0.0
+    work.D[:r, :r] = D
+    project(factors[0], p, x, work.vectors[0], work.E[0])
+    project(factors[0], q, y, work.vectors[0], work.E[1])
+    return loreta_psd_step(factors, (p, x, q, y), 0.0, 1.0, 0, limits, work)
 
 
 def passive_aggressive_step(

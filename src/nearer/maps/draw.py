@@ -66,10 +66,7 @@ def draw(
         axes.axhline(0, color=FAINT, linewidth=0.8, zorder=1)
     _draw_points(axes, plane)
     figure.draw_without_rendering()
-    if plane.is_line:
-        _draw_names_on_line(axes, plane)
-    else:
-        _draw_names(axes, plane)
+    (_draw_names_on_line if plane.is_line else _draw_names)(axes, plane)
     return figure
 
 
@@ -89,9 +86,9 @@ def _add_axes(figure: Any, plane: Plane, width: float, height: float) -> Any:
     space = np.array([WIDTH - 2 * MARGIN, height - 2 * MARGIN - HEADER])
     # Units per inch, the same along both axes; a line is drawn low, to leave space for the names above it.
     unit = float(np.max((high - low) / space)) or 1.0
-    centre = (low + high) / 2
+    center = (low + high) / 2
     lift = -0.27 * height if plane.is_line else 0.0
-    corner = centre - unit * np.array([WIDTH / 2, (height - HEADER) / 2 + lift])
+    corner = center - unit * np.array([WIDTH / 2, (height - HEADER) / 2 + lift])
     axes.set_xlim(corner[0], corner[0] + unit * (WIDTH + legend))
     axes.set_ylim(corner[1], corner[1] + unit * height)
     axes.set_aspect("equal")
@@ -122,19 +119,12 @@ def _draw_points(axes: Any, plane: Plane) -> None:
         return
     member, handles = np.array(plane.groups, dtype=object), []
     for rank, group in enumerate(plane.group_order):
-        colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank // len(PALETTE) % len(MARKERS)]
-        handles.append(axes.scatter(*plane.points[member == group].T, c=colour, marker=marker, **style))
+        color, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank // len(PALETTE) % len(MARKERS)]
+        handles.append(axes.scatter(*plane.points[member == group].T, c=color, marker=marker, **style))
     handles = handles[:LEGEND_ROWS]
-    legend = axes.legend(
-        handles,
-        [f"group {i}" for i in range(len(handles))],
-        loc="center right",
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        markerscale=max(1.0, (30 / size) ** 0.5),
-        handletextpad=0.2,
-    )
+    look = {"loc": "center right", "frameon": False, "fontsize": 9, "labelcolor": INK, "handletextpad": 0.2}
+    words = [f"group {i}" for i in range(len(handles))]
+    legend = axes.legend(handles, words, markerscale=max(1.0, (30 / size) ** 0.5), **look)
     for text, group in zip(legend.get_texts(), plane.group_order, strict=False):
         text.set_parse_math(False)
         text.set_text(_shorten(group, 22))

@@ -50,7 +50,7 @@ def write_map(
     names : sequence of str, optional
         One per object; by default its number.
     groups : sequence of str, optional
-        One per object: colours, and a legend.
+        One per object: colors, and a legend.
     title : str, optional
         Title above the map.
     reference : array of shape (n, dims), optional
@@ -58,14 +58,13 @@ def write_map(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from nearer.datasets import europe
     >>> from nearer.maps import write_map
     >>> cities = europe()
     >>> with TemporaryDirectory() as folder:
-    ...     write_map(cities.points, Path(folder) / "europe.html", cities.names, title="Europe")
-    ...     (Path(folder) / "europe.html").read_text(encoding="utf-8")[:15]
+    ...     write_map(cities.points, f"{folder}/europe.html", cities.names, title="Europe")
+    ...     Path(folder, "europe.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
     path = Path(path)
@@ -108,11 +107,9 @@ def map_html(
     (True, False)
     """
     plane = to_plane(points, names, groups=groups, reference=reference)
-    style = _read("map.css")
-    script = canvas_script() + _read("map.js")
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    style, script = _read("map.css"), canvas_script() + _read("map.js")
     slots = {
-        "policy": policy,
+        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}",
         "generator": html.escape(f"nearer {__version__}"),
         "title": html.escape(title or "Map"),
         "subtitle": html.escape(plane.subtitle),
@@ -145,15 +142,15 @@ def _inert_json(data: object) -> str:
 
 def _as_data(plane: Plane) -> dict[str, object]:
     low, high = plane.all_points.min(axis=0), plane.all_points.max(axis=0)
-    centre, size = (low + high) / 2, float((high - low).max()) or 1.0
+    center, size = (low + high) / 2, float((high - low).max()) or 1.0
 
     def pairs(points: Points) -> list[list[float]]:
         """Return coordinates from -0.5 to 0.5 with the digits that the deepest zoom can show."""
-        return np.round((points - centre) / size, 7).tolist()
+        return np.round((points - center) / size, 7).tolist()
 
     data: dict[str, object] = {"points": pairs(plane.points), "names": plane.names, "palette": list(PALETTE)}
     if plane.groups is not None:
-        data.update(groups=plane.groups, groupOrder=plane.group_order)
+        data |= {"groups": plane.groups, "groupOrder": plane.group_order}
     if plane.reference is not None:
         data["reference"] = pairs(plane.reference)
     if plane.is_line:

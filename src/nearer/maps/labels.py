@@ -22,10 +22,9 @@ def place_labels(
     gap: float = 6.0,
     keep_all: bool = True,
 ) -> list[Array | None]:
-    """Return the lower left corner of each label, None for labels that are left out.
+    """Return the lower left corner of each label, None for those left out (with `keep_all` none).
 
-    Labels of these `sizes` stay on the `page` if possible, at a distance of `gap` from their points, and should
-    not cover the points in `avoid`. With `keep_all` a label that fits nowhere is placed at the smallest overlap.
+    Labels keep a distance of `gap` from their points and should stay on the `page` and off the points in `avoid`.
     """
     n = len(points)
     corners: list[Array | None] = [None] * n
@@ -68,8 +67,8 @@ def _squares(points: Array, half: float) -> Array:
 
 def _crowded_first(points: Array, reach: float) -> NDArray[np.intp]:
     gaps = np.abs(points[:, None, :] - points[None, :, :])
-    neighbours = np.sum((gaps[..., 0] < 1.5 * reach) & (gaps[..., 1] < 0.5 * reach), axis=1)
-    return np.argsort(-neighbours, kind="stable")
+    neighbors = np.sum((gaps[..., 0] < 1.5 * reach) & (gaps[..., 1] < 0.5 * reach), axis=1)
+    return np.argsort(-neighbors, kind="stable")
 
 
 def _options(point: Array, size: Array, gap: float) -> Array:

@@ -1,10 +1,8 @@
 """The two-dimensional view of learned points in any number of dimensions.
 
 Comparisons determine a map only up to reflection, rotation, translation and (mostly) scale. `align` fits it to a
-reference, such as true geography or last week's map, by orthogonal Procrustes. `orient` is for maps without a
-reference: principal axes, with signs that do not depend on the orientation of the points. The picture and the HTML
-page draw the same `Plane`: two coordinates per object, aligned or oriented, with names, groups, and a line of text
-that says what the plane leaves out.
+reference, such as true geography or last week's map, by orthogonal Procrustes; `orient` rotates a map without one.
+The picture and the HTML page draw the same `Plane`, with a line of text that says what it leaves out.
 """
 
 from collections.abc import Iterable
@@ -20,7 +18,7 @@ Title = str | None
 Words = Iterable[object] | None
 Places = ArrayLike | None
 
-# Colours that most kinds of colour vision tell apart, on white and on near-black.
+# Colors that most kinds of color vision tell apart, on white and on near-black.
 PALETTE = (
     "#3b7dd8", "#e07b28", "#2f9e6e", "#c9518f", "#8a6fd1",
     "#b8960c", "#22a3b8", "#d1504a", "#7a8a2e", "#8d7466",
@@ -71,9 +69,9 @@ def align(points: ArrayLike, reference: ArrayLike, *, scale: bool = True) -> Poi
     moved, target = as_points(points), as_points(reference, "reference")
     if len(moved) != len(target):
         raise ValueError(f"reference: {len(target)} rows for {len(moved)} points; expected one per point")
-    rotated, _, centre, strength = superimpose(moved, target)
+    rotated, _, center, strength = superimpose(moved, target)
     size = float(np.sum(rotated**2))
-    return (strength / size if scale and size > 0 else 1.0) * rotated + centre
+    return (strength / size if scale and size > 0 else 1.0) * rotated + center
 
 
 def orient(points: ArrayLike) -> Points:
@@ -90,7 +88,7 @@ def orient(points: ArrayLike) -> Points:
     Returns
     -------
     array of shape (n, dims)
-        The same points, centred and rotated; distances between them are unchanged.
+        The same points, centered and rotated; distances between them are unchanged.
 
     Examples
     --------
@@ -100,9 +98,9 @@ def orient(points: ArrayLike) -> Points:
     >>> (orient(line).round(6) + 0.0).tolist()
     [[-2.0, 0.0], [-1.0, 0.0], [3.0, 0.0]]
     """
-    centred = as_points(points)
-    centred -= centred.mean(axis=0)
-    rotated = centred @ np.linalg.svd(centred.T @ centred)[0]
+    centered = as_points(points)
+    centered -= centered.mean(axis=0)
+    rotated = centered @ np.linalg.svd(centered.T @ centered)[0]
     reach = np.abs(rotated)
     # The first of the farthest, up to rounding, so that a symmetric map does not flip by chance.
     farthest = np.argmax(reach >= reach.max(axis=0) * (1 - 1e-9), axis=0)
@@ -180,7 +178,7 @@ def _nearest(learned: Points, k: int) -> NDArray[np.intp]:
     n = len(learned)
     k = min(k, n - 1)
     neighbors = cKDTree(learned).query(learned, k=k + 1)[1].reshape(n, k + 1)
-    # An object is not always its own first neighbour: several may have the same position.
+    # An object is not always its own first neighbor: several may have the same position.
     others = neighbors != np.arange(n)[:, None]
     others[others.all(axis=1), -1] = False
     return neighbors[others].reshape(n, k)

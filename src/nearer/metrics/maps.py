@@ -28,11 +28,9 @@ def triplet_error(points: ArrayLike, comparisons: Any) -> float:
     points = np.asarray(points)
     if points.ndim != 2:
         raise ValueError(f"points must be a table with one row per object; got shape {points.shape}")
-    if isinstance(comparisons, ComparisonSource):
-        parts = [_wrong_and_total(points, chunk) for chunk in comparisons.chunks()]
-    else:
-        parts = [_wrong_and_total(points, Comparisons.of(comparisons))]
-    wrong, total = (sum(column) for column in zip(*parts, strict=True))
+    is_source = isinstance(comparisons, ComparisonSource)
+    chunks = comparisons.chunks() if is_source else [Comparisons.of(comparisons)]
+    wrong, total = np.sum([_wrong_and_total(points, chunk) for chunk in chunks], axis=0)
     if not total > 0:
         raise ValueError("there is nothing to score: no comparisons, or none with a weight above 0")
     return float(wrong / total)
@@ -88,24 +86,20 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     if not (np.isfinite(points).all() and np.isfinite(target).all()):
         raise ValueError("points and reference must be finite")
     n_dims = target.shape[1]
-    rotated, target, centre, strength = superimpose(points, target)
+    rotated, target, center, strength = superimpose(points, target)
     spread, target_spread = float((rotated**2).sum()), float((target**2).sum())
     if spread == 0 or target_spread == 0:
         raise ValueError("points and reference must each hold at least two different points")
-    aligned = strength / spread * rotated + centre
+    aligned = strength / spread * rotated + center
     disparity = 1 - strength**2 / (spread * target_spread)
     return Alignment(float(np.clip(disparity, 0, 1)), aligned[:, :n_dims])
 
 
 def superimpose(points: Floats, reference: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Rotate centred points onto a centred reference: orthogonal Procrustes (Schönemann 1966).
-
-    Return both, padded with zeros to the same number of columns, the centre of the reference, and the sum of the
-    singular values of their cross product.
-    """
+    """Rotate points onto a reference (Schönemann 1966); return both centered, the latter's center, and the strength."""
     n_dims = max(points.shape[1], reference.shape[1])
     points, reference = (np.pad(table, ((0, 0), (0, n_dims - table.shape[1]))) for table in (points, reference))
-    centre = reference.mean(axis=0)
-    points, reference = points - points.mean(axis=0), reference - centre
+    center = reference.mean(axis=0)
+    points, reference = points - points.mean(axis=0), reference - center
     left, strengths, right = np.linalg.svd(points.T @ reference)
-    return points @ (left @ right), reference, centre, float(strengths.sum())
+    return points @ (left @ right), reference, center, float(strengths.sum())

@@ -22,19 +22,14 @@ RelevantOf = Callable[[slice], NDArray[np.bool_]]  # which objects are relevant 
 
 
 class RelevantRanks(NamedTuple):
-    """Ranks of the relevant objects of some queries; one entry per relevant object, except in the last array.
-
-    `before` and `through` count the objects that are ranked before its group of equal scores, and up to the
-    group's end; `relevant_before` and `relevant_through` count the relevant ones of those. `n_relevant` has one
-    entry per query.
-    """
+    """Ranks of the relevant objects of some queries; one entry per relevant object, except in the last array."""
 
     query: Integers
-    before: Integers
-    through: Integers
-    relevant_before: Integers
+    before: Integers  # objects that are ranked before its group of equal scores
+    through: Integers  # and up to the end of the group
+    relevant_before: Integers  # the relevant ones of those
     relevant_through: Integers
-    n_relevant: Integers
+    n_relevant: Integers  # of each query
 
     def chance_within(self, k: int) -> Floats:
         """Return the probability of each relevant object to be among the first k, with ties in random order."""
@@ -105,8 +100,7 @@ def evaluate(
 ) -> Floats:
     """Return a metric of each query by its first k ranks, NaN if nothing is relevant.
 
-    With `skip_self` the queries are objects, the first of them object `first`, and are left out of their own
-    rankings. `axes` are the words of error messages.
+    With `skip_self` the queries are objects, from number `first` on, and are left out of their own rankings.
     """
     n_queries, n_objects = scores.shape
     values = np.empty(n_queries)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer.metrics import ranks
 from nearer.metrics.ranks import Floats, Metric, mean_over_queries
+from nearer.parameters import check_count, is_count
 
 
 def average_precisions(
@@ -48,8 +49,8 @@ def average_precisions(
     >>> average_precisions([[0.9, 0.7, 0.4], [0.9, 0.7, 0.7]], ["a", "b"], ["a", "b", "a"])
     array([0.83333333, 0.33333333])
     """
-    if cutoff is not None:
-        _check_rank("cutoff", cutoff, None)
+    if cutoff is not None and not is_count(cutoff):
+        raise ValueError(f"cutoff must be a positive whole number; got {cutoff!r}")
     return _evaluate(scores, y, y_objects, ranks.average_precision, cutoff)
 
 
@@ -131,20 +132,9 @@ def _evaluate(scores: Any, y: Any, y_objects: Any, metric: Metric, k: int | None
     of_queries, of_objects = ranks.encode_labels(of_queries, of_objects)
     n_ranked = scores.shape[1] - (y_objects is None)
     if check_k:
-        _check_rank("k", k, n_ranked)
+        check_count("k", k, n_ranked, ", the objects ranked")
 
     def relevant(block: slice) -> NDArray[np.bool_]:
         return of_queries[block, None] == of_objects
 
     return ranks.evaluate(scores, relevant, metric, n_ranked if k is None else k, skip_self=y_objects is None)
-
-
-def _check_rank(name: str, k: Any, n_objects: int | None) -> None:
-    is_whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-    if not is_whole or k < 1 or (n_objects is not None and k > n_objects):
-        allowed = (
-            "a positive whole number"
-            if n_objects is None
-            else f"a whole number from 1 to {n_objects}, the objects ranked"
-        )
-        raise ValueError(f"{name} must be {allowed}; got {k!r}")

@@ -1,6 +1,6 @@
 """A scorer for scikit-learn's searches and cross-validation: mean average precision of a learned similarity.
 
-A model needs ``similarity``, ``distance`` or ``transform``; a pipeline is recognised by ``steps``.
+A model needs ``similarity``, ``distance`` or ``transform``; a pipeline is recognized by ``steps``.
 """
 
 from collections.abc import Callable

@@ -19,15 +19,15 @@ import numpy as np
 
 from nearer import __version__
 from nearer.models.saving import FORMAT, PIPELINE, RECORD
-from nearer.registry import PARTS, saved_models
+from nearer.registry import PARTS, load, saved_models
 
 Record = dict[str, Any]  # what the JSON says of a model or pipeline
 MODEL_FIELDS: dict[str, type] = {"model": str, "params": dict, "learned": dict, "arrays": list}
 PIPELINE_FIELDS: dict[str, type] = {"model": str, "steps": list}
 
 # Parameters and learned attributes that files of nearer 0.1 have under another name. For each class of a model, loss or
-# solver: the old name and the new one, "" if it is dropped; with a function, if the value has to be converted too:
-#     "SVRG": {"step": "step_size"}, "TextFeatures": {"weights_": ("idf_", np.exp)}
+# solver: the old name and the new one; "" if it is dropped, "OASIS.symmetric" if it is now a parameter of the solver
+# OASIS; with a function, if the value has to be converted too: "TextFeatures": {"weights_": ("idf_", np.exp)}
 RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
     "OrdinalEmbedding": {"max_epochs": "max_iter"},
     "OnlineKernel": {"step": "learning_rate", "passes": "steps_per_answer", "n_seen_": "n_samples_seen_"},
@@ -38,19 +38,17 @@ RENAMED: dict[str, dict[str, str | tuple[str, Callable[[Any], Any]]]] = {
         "asking_components_": "query_components_",
     },
     "LabelRanker": {"sampling": "negatives", "n_labels_": "n_predicted_"},
-    "BilinearSimilarity": {"max_epochs": "max_iter", "drawing": "sampling"},
+    "BilinearSimilarity": {
+        "max_epochs": "max_iter",
+        "drawing": "sampling",
+        "aggressiveness": "OASIS.aggressiveness",
+        "symmetric": "OASIS.symmetric",
+        "output": "SDCA.output",
+    },
     "SVRG": {"step": "step_size", "initial_step": "initial_step_size"},
     "SGD": {"step": "step_size"},
     "Batch": {"step": "step_size"},
     "TextFeatures": {"n_terms": "max_features", "min_documents": "min_df", "weights_": "idf_"},
-}
-# Parameters that are now those of a solver object: the name of the solver, and the class that takes them.
-MOVED = {
-    "BilinearSimilarity": {
-        "aggressiveness": ("oasis", "nearer.similarity", "OASIS"),
-        "symmetric": ("oasis", "nearer.similarity", "OASIS"),
-        "output": ("sdca", "nearer.similarity", "SDCA"),
-    },
 }
 
 
@@ -133,8 +131,7 @@ def _pipeline(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], 
 def _steps(record: Record) -> list[tuple[str, Record]]:
     try:
         steps = [(name, of_step) for name, of_step in record["steps"]]
-        names = {name for name, _ in steps if isinstance(name, str) and name and "__" not in name}
-        if not steps or len(names) < len(steps):
+        if not steps or len({name for name, _ in steps if name and "__" not in name}) < len(steps):
             raise ValueError("names of steps")
     except (TypeError, ValueError) as error:
         raise _Unreadable(f"is damaged: the list of steps in {RECORD} is not one") from error
@@ -150,7 +147,18 @@ def _model(file: zipfile.ZipFile, record: Record, overrides: dict[str, Any], cal
     except (TypeError, KeyError) as error:
         raise _Unreadable(f"is damaged: the list of arrays in {RECORD} is not one") from error
     arrays = {key: _read_array(file, prefix + key) for key in listed}
-    model = _build(record, _model_class(record), _params(record, arrays, overrides, call))
+    models = saved_models()
+    if record["model"] not in models:
+        known = ", ".join(sorted(models))
+        raise _Unreadable(f"holds a model called {record['model']!r}; this nearer {__version__} knows {known}")
+    kind = load(record["model"])
+    params, known_params = _params(record, arrays, overrides, call), set(kind().get_params(deep=False))
+    if unknown := sorted(set(params) - known_params):
+        raise _Unreadable(
+            f"(written by nearer {record.get('nearer')}): {kind.__name__} of this nearer {__version__} "
+            f"has no parameter {', '.join(unknown)}; it has {', '.join(sorted(known_params))}"
+        )
+    model = kind(**params)
     _restore(model, record, arrays)
     return model
 
@@ -216,15 +224,6 @@ def _read_array(file: zipfile.ZipFile, key: str) -> np.ndarray:
     return array
 
 
-def _model_class(record: Record) -> Any:
-    name = record["model"]
-    models = saved_models()
-    if name not in models:
-        known = ", ".join(sorted(models))
-        raise _Unreadable(f"holds a model called {name!r}; this nearer {__version__} knows {known}")
-    return getattr(import_module(models[name]), name)
-
-
 def _params(record: Record, arrays: dict[str, Any], overrides: dict[str, Any], call: str) -> dict[str, Any]:
     params = {}
     for key, value in record["params"].items():
@@ -246,41 +245,25 @@ def _params(record: Record, arrays: dict[str, Any], overrides: dict[str, Any], c
 
 
 def _move_to_solver(kind: str, params: dict[str, Any]) -> None:
-    """Replace the name of a solver by the solver object where its parameters were those of the estimator."""
-    for name, (solver, module, solver_kind) in MOVED.get(kind, {}).items():
-        if name not in params:
-            continue
-        value = params.pop(name)
-        if params.get("solver") == solver or type(params.get("solver")).__name__ == solver_kind:
-            if isinstance(params["solver"], str):
-                params["solver"] = getattr(import_module(module), solver_kind)()
-            params["solver"].set_params(**{name: value})
-
-
-def _build(record: Record, kind: Any, params: dict[str, Any]) -> Any:
-    known = set(kind().get_params(deep=False))
-    unknown = sorted(set(params) - known)
-    if unknown:
-        raise _Unreadable(
-            f"(written by nearer {record.get('nearer')}): {kind.__name__} of this nearer {__version__} "
-            f"has no parameter {', '.join(unknown)}; it has {', '.join(sorted(known))}"
-        )
-    return kind(**params)
+    """Replace the name of a solver by the solver object if it has parameters that were the estimator's."""
+    moved = {name: params.pop(name) for name in list(params) if "." in name}
+    for name, value in moved.items():
+        solver, _, parameter = name.partition(".")
+        if params.get("solver") == solver.lower():
+            params["solver"] = getattr(import_module(saved_models()[kind]), solver)()
+        if type(params.get("solver")).__name__ == solver:
+            params["solver"].set_params(**{parameter: value})
 
 
 def _restore(model: Any, record: Record, arrays: dict[str, np.ndarray]) -> None:
     """Set the learned attributes: only those that the class declares, whatever else the file may hold."""
     try:
-        for key, value in record["learned"].items():
-            name, convert = _current_name(record["model"], key, record)
-            if name in model._learned_values:
-                setattr(model, name, convert(decode(value, arrays)))
-            elif name in model._learned_arrays:
-                setattr(model, name, None)
-        for key, array in arrays.items():
+        for key, value in [*record["learned"].items(), *arrays.items()]:
             name, convert = _current_name(record["model"], key, record)
             if name in model._learned_arrays:
-                setattr(model, name, convert(array))
+                setattr(model, name, convert(value) if isinstance(value, np.ndarray) else None)
+            elif name in model._learned_values and key in record["learned"]:
+                setattr(model, name, convert(decode(record["learned"][key], arrays)))
         if hasattr(model, "_loaded"):
             model._loaded()
     except (ValueError, TypeError, KeyError, AttributeError, Custom) as error:

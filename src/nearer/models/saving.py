@@ -30,7 +30,7 @@ import numpy as np
 
 from nearer import __version__
 from nearer.files import replacing
-from nearer.registry import PARTS, saved_models
+from nearer.registry import PARTS, load, saved_models
 
 FORMAT = 2  # of a pipeline, and the newest that is read
 FORMAT_OF_ONE = 1  # of a single model
@@ -117,7 +117,7 @@ def _record(model: Any, which: str = "") -> tuple[dict[str, Any], dict[str, np.n
     """Return the JSON of a model, and its arrays by the names of their members."""
     name = type(model).__name__
     models = saved_models()
-    if name not in models or getattr(import_module(models[name]), name, None) is not type(model):
+    if name not in models or load(name) is not type(model):
         kind = type(model).__qualname__
         raise TypeError(f"cannot save {which}a {kind}: model files hold {', '.join(sorted(models))}")
     if not hasattr(model, model._learned_arrays[0]):

@@ -5,43 +5,39 @@
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import KW_ONLY, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import check_scale, validate_features
-from nearer.iterative import IterativeEstimator
-from nearer.models import SavedModel
-from nearer.monitor import Monitor, Result
+from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
+from nearer.monitor import Result
 from nearer.parameters import (
     BOOL,
     COUNT,
     NONE,
     Constraint,
-    check_parameters,
     either,
     one_of,
     parametrized,
-    unchanged_on_failure,
 )
 from nearer.ranking.init import INITS, MAX_ROWS, check_factors, constant_value, start_model
 from nearer.ranking.predict import RankingPredictor
 from nearer.ranking.solvers import SOLVERS, RowStream, default_n_steps, hold_out, select_rate
 from nearer.ranking.state import LEARNED, check_attributes, check_resumable, resume, store
 from nearer.ranking.targets import Target, TrainingSet, read_target, with_constant
-from nearer.solver import as_solver
 
 
 def _is_init(value: Any) -> bool:
     return value in INITS if isinstance(value, str) else isinstance(value, tuple | list) and len(value) == 2
 
 
+@documented
 @parametrized
-class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
+class LabelRanker(RankingPredictor, StreamEstimator):
     """Rank thousands of labels by their scores W x, with a matrix W of low rank that learns row by row.
 
     A row x with true labels Y should score each of them above every false label by a margin of one. W = ABᵀ, A
@@ -68,15 +64,15 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         of what they lack to exceed the highest false one by the margin. "warp" draws one true label, and false
         ones until one violates the margin, and learns from that pair: the fewer draws it took, the larger its
         weight. A step then scores few labels, however many there are.
+    fit_intercept : bool, default=True
+        Whether there is a constant feature. Its value is ``constant_``, so that it weighs as much as the others
+        at any scale: with ``learning_rate="auto"``, X and 100 X give the same rankings.
     learning_rate : "auto" or float, default="auto"
         Step size, constant throughout; for "pa" the largest step, its C. "auto" tries several on some
         of the rows, judged by others; ``learning_rate_`` and ``selection_`` say which was taken.
     n_steps : int, optional
         Rows to learn from in ``fit``, one per step. By default 20 passes, with "warp" more if rows have many
         labels, so that each is drawn about six times; 10,000 to 1,000,000 steps, but one pass at least.
-    fit_intercept : bool, default=True
-        Whether there is a constant feature. Its value is ``constant_``, so that it weighs as much as the others
-        at any scale: with ``learning_rate="auto"``, X and 100 X give the same rankings.
     early_stopping : bool, default=False
         Hold some rows out, evaluate their rankings twenty times per fit, keep the best model, and stop when five
         evaluations in a row were not better.
@@ -84,13 +80,6 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         Share of the rows to hold out then, 5,000 of them at most.
     random_state : int, Generator, RandomState or None
         Draws starts, orders of rows, and labels.
-    max_seconds : float, optional
-        End the fit after this time with the model so far.
-    callback : callable, optional
-        Called with each record of ``history_``, and before that with one per step size that is tried; ``stage``
-        says which. Returning True ends the fit.
-    verbose : bool, default=False
-        Show progress bars.
 
     Attributes
     ----------
@@ -121,21 +110,10 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
     history_ : list of dict
         Records, twenty per fit and one per ``partial_fit``: iteration, n_steps, loss (mean over the steps since
         the last record), held_out_score (mean average precision) if rows are held out, seconds.
-    n_iter_ : int
-        Records of the last fit.
-    converged_ : bool
-        Whether early stopping ended the fit.
-    stop_reason_ : str
-        Why the last fit ended: "max_iter" (all steps were taken), "converged" (early stopping), "time", "callback"
-        or "interrupted" (Ctrl-C, which keeps the model so far).
-    n_steps_ : int
-        Steps taken.
     n_rows_ : int
         Rows that had labels.
     n_skipped_ : int
         Rows that teach nothing: those without labels, and those that have all labels.
-    n_features_in_ : int
-        Number of columns.
 
     Notes
     -----
@@ -171,39 +149,27 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
 
     _learned_arrays = ("label_counts_", "classes_", *LEARNED, "feature_names_in_")
     _learned_values = (
-        "learning_rate_", "selection_", "constant_", "history_", "n_iter_", "converged_", "stop_reason_",
-        "n_steps_", "n_rows_", "n_skipped_", "n_predicted_", "n_features_in_", "target_form_", "target_dtype_",
+        *LEARNED_VALUES,
+        "constant_", "n_rows_", "n_skipped_", "n_predicted_", "target_form_", "target_dtype_",
     )  # fmt: skip
-    _unit = "chunk"
+    _solvers: ClassVar = SOLVERS
     _constraints: ClassVar = {
         "rank": either(COUNT, NONE),
         "init": Constraint(_is_init, "'zero', 'identity', 'gaussian' or a pair of arrays"),
         "negatives": one_of("all", "warp"),
         "fit_intercept": BOOL,
     }
-    learning_rate_: Any = field(init=False)
     constant_: float = field(init=False)
-    n_steps_: int = field(init=False)
     n_rows_: int = field(init=False)
     n_skipped_: int = field(init=False)
-    n_features_in_: int = field(init=False)
     intercept_factors_: np.ndarray = field(init=False)
     theta_: np.ndarray = field(init=False)
 
     rank: int | None = 50
-    solver: Any = "loreta"
     _: KW_ONLY
     init: Any = "zero"
     negatives: str = "warp"
-    learning_rate: float | str = "auto"
-    n_steps: int | None = None
     fit_intercept: bool = True
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    random_state: Any = None
-    max_seconds: float | None = None
-    callback: Callable[[dict[str, Any]], bool | None] | None = None
-    verbose: bool = False
 
     def fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
         """Learn to rank.
@@ -222,8 +188,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self):
+        with self._learning():
             table = self._validate(X, reset=True)
             target = read_target(self, Y, classes, table.shape[0])
             self._begin(target)
@@ -234,7 +199,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         return self
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
-        """Learn on from further rows, each once and in their order; none are held out.
+        """Continue from further rows, each once and in their order; none are held out.
 
         The first call finds the start, the step size and the value of the constant feature by its rows: give it
         some hundreds. With the same rows in the same order, and the same first call, it does not matter how they
@@ -251,8 +216,7 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self):
+        with self._learning():
             first = not hasattr(self, "label_counts_")
             table = self._validate(X, reset=first)
             if first:
@@ -263,12 +227,8 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
                 target = self._target(Y, table.shape[0])
             train = self._training_set(table, target, first=first)
             if self._solver.stored_in:
-                self._learn_on(train, child_generator(self.random_state), first)
+                self._continue(train, child_generator(self.random_state), first)
         return self
-
-    @property
-    def _solver(self) -> Any:
-        return as_solver(self.solver, SOLVERS)
 
     def _check_combinations(self) -> None:
         if self._solver.factored and self.rank is None:
@@ -325,9 +285,10 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         n_steps = self.n_steps or default_n_steps(train, self.negatives == "warp")
         n_chunks = RowStream(train, 0.0, n_steps, random).n_chunks
         with self._monitor(max_iter=n_chunks, judge=judge, snapshot=lambda model: model.parts()) as monitor:
-            rate = self._select_rate(train, n_steps, seed, random, monitor)
+            start = partial(start_model, self, solver, seed=seed)
+            rate = self._select_rate(lambda: select_rate(solver, start, train, n_steps, random, monitor))
             order = random.permutation(len(train))
-            model = start_model(self, solver, train.take(order[:MAX_ROWS]), rate, seed)
+            model = start(train.take(order[:MAX_ROWS]), rate)
             stream = RowStream(train, rate, n_steps, random)
             result = solver.solve(stream, model, monitor)
         if monitor.best is not None:
@@ -336,39 +297,24 @@ class LabelRanker(RankingPredictor, IterativeEstimator, SavedModel, BaseEstimato
         self.n_steps_ = stream.n_taken
         store(self, solver, model, rate)
 
-    def _learn_on(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
+    def _continue(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
         if len(train) == 0:
             return
         solver, seed = self._solver, int(random.integers(2**63))
         before, selected = self.history_, getattr(self, "selection_", None)
         with self._monitor(max_iter=1) as monitor:
             if first:
-                rate = self._select_rate(train, len(train), seed, random, monitor)
-                model = start_model(self, solver, train, rate, seed)
+                start = partial(start_model, self, solver, seed=seed)
+                rate = self._select_rate(lambda: select_rate(solver, start, train, len(train), random, monitor))
+                model = start(train, rate)
             else:
-                model = resume(self, solver, seed)
-                rate = self.learning_rate_ if isinstance(self.learning_rate, str) else float(self.learning_rate)
+                model, rate = resume(self, solver, seed), self._resumed_rate()
             stream = RowStream(train, rate, len(train), None, n_taken=self.n_steps_)
             result = solver.solve(stream, model, monitor)
         self._set_result(result)
         self.n_steps_, self.history_ = stream.n_taken, [*before, *result.history]
         self.selection_ = self.selection_ if first else selected
         store(self, solver, model, rate)
-
-    def _select_rate(
-        self, train: TrainingSet, n_steps: int, seed: int, random: np.random.Generator, monitor: Monitor
-    ) -> float:
-        """Return the step size, selected if it is "auto"."""
-        if not isinstance(self.learning_rate, str):
-            return float(self.learning_rate)
-        solver = self._solver
-
-        def start(rows: TrainingSet, rate: float) -> Any:
-            return start_model(self, solver, rows, rate, seed)
-
-        rate, selection = select_rate(solver, start, train, n_steps, random, monitor)
-        self.selection_ = selection.records()
-        return rate
 
     def _warn_of_unseen(self) -> None:
         missing = int((self.label_counts_ == 0).sum())

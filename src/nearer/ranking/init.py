@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.lowrank import Rows
+from nearer.lowrank import Rows, product_svd
 from nearer.ranking.models import SMALLEST, LoretaModel, RankingModel
 from nearer.ranking.targets import TrainingSet
 
@@ -91,13 +91,9 @@ def _from_zero(
         if v is not None and x.any():
             V[:, size], X[:, size] = v, x
             size += 1
-    Q, R = np.linalg.qr(V)
-    P, S = np.linalg.qr(X)
-    left, values, right = np.linalg.svd(-R @ S.T)
-    values = rate * values
+    left, values, right = product_svd(-V, X)
+    A, B, values = left[:, :rank], right[:, :rank], rate * values[:rank]
     typical = rate * np.sqrt(2.0 * train.rows.mean_square)
-    A, B = Q @ left[:, :rank], P @ right[:rank].T
-    values = values[:rank]
     empty = values < 1e-9 * max(typical, values[0])
     for side, n in ((A, n_labels), (B, table.shape[1])):
         side[:, empty] = _others(side[:, ~empty], random.normal(size=(n, int(empty.sum()))))

@@ -4,7 +4,6 @@ All of them have ``take``, which takes a step per row of an order, ``scores`` of
 arrays from which the same model can be made again. The steps themselves are in :mod:`nearer.ranking.loops`.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -12,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import Factor, FixedRank, Rows
+from nearer.lowrank import Factor, FixedRank, Rows, Workspace, run_steps
 from nearer.ranking import loops, violations
 from nearer.ranking.targets import Labels
 
@@ -37,54 +36,11 @@ class Draws(NamedTuple):
         return cls(np.uint64(seed), taken, MOST_DRAWS, harmonic)
 
 
-class Workspace(NamedTuple):
-    """Labels and values of v, the small arrays of a rank-one step, weights of a row's entries, and all scores."""
-
-    columns: np.ndarray
-    values: np.ndarray
-    E: np.ndarray
-    U: np.ndarray
-    vectors: np.ndarray
-    weights: np.ndarray
-    scores: np.ndarray
-
-    @classmethod
-    def of(cls, X: Rows, Y: Labels, n_labels: int, rank: int = 1) -> Self:
-        """Return the workspace for some rows."""
-        small = np.empty((2, rank)), np.empty((2, rank)), np.empty((4, rank))
-        most = Y.most + 1
-        return cls(np.empty(most, dtype=np.int32), np.empty(most), *small, np.empty(X.longest), np.empty(n_labels))
-
-
-class Factors(NamedTuple):
-    """W = ABᵀ, labels by features."""
-
-    A: Factor
-    B: Factor
-
-
-class Matrix(NamedTuple):
-    """W, features by labels."""
-
-    W: np.ndarray
-
-
-class MirroredMatrix(NamedTuple):
-    """θ, features by labels, with ‖θ_j‖², the sum of ‖θ_j‖ˢ, and s."""
-
-    W: np.ndarray
-    squares: np.ndarray
-    total: np.ndarray
-    power: float
-
-
-NO_LIMITS = np.inf, np.inf
-
-
 class RankingModel:
     """Base of the models; ``warp`` draws a violating pair of labels per row, instead of scoring them all."""
 
     functions: ClassVar[dict[str, Any]]  # that the loop is bound to
+    state: tuple[Any, ...]  # that the loop changes
 
     def __init__(self, warp: bool, seed: int) -> None:
         self.warp = warp
@@ -101,25 +57,23 @@ class RankingModel:
             )
         return losses
 
-    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        raise NotImplementedError
-
     @cached_property
     def _loop(self) -> Any:
         find = violations.draw_violation if self.warp else violations.find_violations
         return bind(loops.take_steps, find_violation=find, **self.functions)
 
-    def _runner(
-        self, model: Any, shape: tuple[int, ...], X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float,
-        losses: np.ndarray,
-    ) -> Callable[..., int]:  # fmt: skip
-        """Return ``run(start, stop, limits)``, the loop over a part of the order; shape is (labels, rank)."""
-        work, draws = Workspace.of(X, Y, *shape), Draws.of(self.seed, taken, shape[0])
+    def _take(
+        self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray, *manifold: Any
+    ) -> None:
+        n_labels, rank = self._shape
+        problem = X, Y, order, Draws.of(self.seed, taken, n_labels)
+        work, steps = Workspace.of(rank, Y.most + 1, X.longest, n_labels), np.full(len(order), rate)
+        run_steps(self._loop, problem, steps, taken, self.state, work, losses, *manifold)
 
-        def run(start: int, stop: int, limits: tuple[float, float] = NO_LIMITS) -> int:
-            return int(self._loop(X, Y, order, start, stop, rate, limits, model, draws, work, losses))
-
-        return run
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Labels, and the rank of small arrays."""
+        raise NotImplementedError
 
     def parts(self) -> list[np.ndarray]:
         """Return copies of what was learned, as the constructor takes it."""
@@ -130,34 +84,6 @@ class RankingModel:
         raise NotImplementedError
 
 
-class LoretaModel(RankingModel):
-    """W = ABᵀ, by steps along the manifold of matrices of its rank."""
-
-    functions: ClassVar = {"prepare": loops.prepare_loreta, "take_step": loops.step_loreta, **violations.BY_FACTOR}
-
-    def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
-        super().__init__(warp, seed)
-        self.matrix = FixedRank(A, B)
-
-    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        model = Factors(*self.matrix.factors)
-        run = self._runner(model, model.A.table.shape, X, Y, order, taken, rate, losses)
-        length = np.sqrt(2.0 * X.mean_square)  # of a gradient, about
-        least = min(SMALLEST * rate * length, FAINT / length)
-        with suppress(ValueError):  # a factor lost its rank: the losses stay NaN and say so
-            self.matrix.run(len(order), lambda *span: run(*span, self.matrix.limits(least)), least)
-            self.matrix.settle(least)
-
-    def parts(self) -> list[np.ndarray]:
-        """Return A and B."""
-        return [self.matrix.A, self.matrix.B]
-
-    def scores(self, table: Any) -> np.ndarray:
-        """Return the scores xᵀBAᵀ."""
-        A, B = self.matrix.factors
-        return np.asarray(((table @ B.table) @ B.R @ A.R.T) @ A.table.T)
-
-
 class PassiveAggressiveModel(RankingModel):
     """W = ABᵀ, by passive-aggressive steps on A and B in turn."""
 
@@ -165,19 +91,38 @@ class PassiveAggressiveModel(RankingModel):
 
     def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(warp, seed)
-        self.factors = Factors(Factor.plain(A), Factor.plain(B))
+        self.state = Factor.plain(A), Factor.plain(B)
 
-    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        shape = self.factors.A.table.shape
-        self._runner(self.factors, shape, X, Y, order, taken, rate, losses)(0, len(order))
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.state[0].table.shape
 
     def parts(self) -> list[np.ndarray]:
         """Return A and B."""
-        return [factor.table.copy() for factor in self.factors]
+        return [factor.matrix for factor in self.state]
 
     def scores(self, table: Any) -> np.ndarray:
         """Return the scores xᵀBAᵀ."""
-        return np.asarray((table @ self.factors.B.table) @ self.factors.A.table.T)
+        A, B = self.state
+        return np.asarray(((table @ B.table) @ B.R @ A.R.T) @ A.table.T)
+
+
+class LoretaModel(PassiveAggressiveModel):
+    """W = ABᵀ, by steps along the manifold of matrices of its rank."""
+
+    functions: ClassVar = {"prepare": loops.prepare_loreta, "take_step": loops.step_loreta, **violations.BY_FACTOR}
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, *, warp: bool, seed: int) -> None:
+        RankingModel.__init__(self, warp, seed)
+        self.matrix = FixedRank(A, B)
+        self.state = self.matrix.factors
+
+    def _take(self, X: Rows, *steps: Any) -> None:
+        length, rate = np.sqrt(2.0 * X.mean_square), steps[3]  # of a gradient, about
+        least = min(SMALLEST * rate * length, FAINT / length)
+        with suppress(ValueError):  # a factor lost its rank: the losses stay NaN and say so
+            super()._take(X, *steps, self.matrix, least)
+            self.matrix.settle(least)
 
 
 class PerceptronModel(RankingModel):
@@ -190,10 +135,11 @@ class PerceptronModel(RankingModel):
     def __init__(self, W: np.ndarray, *, warp: bool, seed: int) -> None:
         super().__init__(warp, seed)
         self.W = np.array(W, dtype=np.float64, order="C")
+        self.state = (self.W,)
 
-    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
-        model = Matrix(self.W)
-        self._runner(model, self.W.shape[1:], X, Y, order, taken, rate, losses)(0, len(order))
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.W.shape[1], 1
 
     def parts(self) -> list[np.ndarray]:
         """Return W."""
@@ -218,14 +164,14 @@ class GroupPerceptronModel(PerceptronModel):
         super().__init__(W, warp=warp, seed=seed)
         self.power = max(2.0, float(np.log(len(self.W))))
 
-    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray) -> None:
+    def _take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, *rest: Any) -> None:
         # High powers of the norms stay finite only for rows of a length about one; a power of two is exact.
         scale = 2.0 ** np.round(0.5 * np.log2(X.mean_square))
         self.W *= scale
         X, squares = X._replace(values=X.values / scale), self._squares()
         total = np.array([(squares ** (0.5 * self.power)).sum()])
-        model = MirroredMatrix(self.W, squares, total, self.power)
-        self._runner(model, self.W.shape[1:], X, Y, order, taken, rate * scale**2, losses)(0, len(order))
+        self.state = self.W, squares, total, self.power
+        super()._take(X, Y, order, taken, rate * scale**2, *rest)
         self.W /= scale
 
     def _squares(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 """What a fitted label ranker does: score labels, return the best labels per row, and evaluate them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ class RankingPredictor(ClassifierMixin):
         check_is_fitted(self)
         table = validate_features(self, X, sparse=True)
         scores = np.empty((table.shape[0], len(self.classes_)))
-        for block in blocks(len(scores), self._block_size()):
-            scores[block] = self._scores(table[block])
+        for block, part in self._score_blocks(table):
+            scores[block] = part
         if self.target_form_ == "classes" and len(self.classes_) == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
@@ -57,8 +58,8 @@ class RankingPredictor(ClassifierMixin):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
 
         Returns
         -------
@@ -74,17 +75,17 @@ class RankingPredictor(ClassifierMixin):
             numbers = np.sort(numbers, axis=1)
             ones = np.ones(numbers.size, dtype=self.target_dtype_)
             return csr_array((ones, numbers.ravel(), np.arange(len(numbers) + 1) * self.n_predicted_), shape=shape)
-        found = np.zeros(shape, dtype=self.target_dtype_)
-        np.put_along_axis(found, numbers, 1, axis=1)
-        return found
+        indicator = np.zeros(shape, dtype=self.target_dtype_)
+        np.put_along_axis(indicator, numbers, 1, axis=1)
+        return indicator
 
     def top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k highest-ranked labels of each row, best first.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
         k : int
             How many.
 
@@ -106,8 +107,8 @@ class RankingPredictor(ClassifierMixin):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
-            Features.
+        X
+            As for :meth:`decision_function`.
         y : indicator matrix of shape (n, n_labels), or array of shape (n,)
             What is true, written as in training. Rows without labels do not count.
         sample_weight : array of shape (n,), optional
@@ -125,32 +126,28 @@ class RankingPredictor(ClassifierMixin):
         if self.target_form_ == "classes":
             return float(super().score(X, y, weights))
         true = self._target(y, table.shape[0]).indicator
-        parts = [
-            label_average_precisions(self._scores(table[block]), true[block])
-            for block in blocks(table.shape[0], self._block_size())
-        ]
-        found = np.concatenate(parts)
-        counted = ~np.isnan(found)
+        parts = [label_average_precisions(scores, true[block]) for block, scores in self._score_blocks(table)]
+        precisions = np.concatenate(parts)
+        counted = ~np.isnan(precisions)
         if not counted.any():
-            raise ValueError(f"none of the {len(found)} rows of Y has a label: there is nothing to rank")
-        if weights is None:
-            return float(found[counted].mean())
-        if not weights[counted].any():
+            raise ValueError(f"none of the {len(precisions)} rows of Y has a label: there is nothing to rank")
+        if weights is not None and not weights[counted].any():
             raise ValueError("sample_weight is 0 for every row that has a label: there is nothing to rank")
-        return float(np.average(found[counted], weights=weights[counted]))
+        return float(np.average(precisions[counted], weights=None if weights is None else weights[counted]))
 
-    def _block_size(self) -> int:
-        return max(1, ENTRIES // len(self.classes_))
+    def _score_blocks(self, table: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield blocks of rows and their scores, as many as fit into memory."""
+        for block in blocks(table.shape[0], max(1, ENTRIES // len(self.classes_))):
+            yield block, self._scores(table[block])
 
     def _top(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the k best labels of each row, and their scores."""
         table = validate_features(self, X, sparse=True)
-        numbers, found = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
-        for block in blocks(table.shape[0], self._block_size()):
-            scores = self._scores(table[block])
+        numbers, values = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
+        for block, scores in self._score_blocks(table):
             numbers[block] = best(scores, k)
-            found[block] = np.take_along_axis(scores, numbers[block], axis=1)
-        return numbers, found
+            values[block] = np.take_along_axis(scores, numbers[block], axis=1)
+        return numbers, values
 
     def _scores(self, table: Any) -> np.ndarray:
         """Return the scores of all labels for some rows."""
@@ -166,23 +163,23 @@ class RankingPredictor(ClassifierMixin):
         return scores
 
     def _target(self, Y: Any, n_rows: int) -> Target:
-        """Return what a further Y says; ValueError where it is not written as the first was."""
+        """Return the content of a further Y; ValueError where it is not written as the first was."""
         one_each = self.target_form_ == "classes"
-        found = read_target(self, Y, self.classes_ if one_each else None, n_rows)
-        if (found.form == "classes") != one_each:
+        target = read_target(self, Y, self.classes_ if one_each else None, n_rows)
+        if (target.form == "classes") != one_each:
             forms = f"an indicator matrix of {len(self.classes_)} labels", "one class per row"
             raise ValueError(f"Y was {forms[one_each]} at first; got {forms[not one_each].split(' of ')[0]}")
-        if found.indicator.shape[1] != len(self.classes_):
+        if target.indicator.shape[1] != len(self.classes_):
             raise ValueError(
-                f"Y has {found.indicator.shape[1]} columns, but had {len(self.classes_)} labels at first"
+                f"Y has {target.indicator.shape[1]} columns, but had {len(self.classes_)} labels at first"
             )
-        if found.named and (found.classes != self.classes_).any():
-            place = int(np.flatnonzero(found.classes != self.classes_)[0])
+        if target.named and (target.classes != self.classes_).any():
+            place = int(np.flatnonzero(target.classes != self.classes_)[0])
             raise ValueError(
-                f"column {place} of Y is called {str(found.classes[place])!r}, but label {place} was "
+                f"column {place} of Y is called {str(target.classes[place])!r}, but label {place} was "
                 f"{str(self.classes_[place])!r} at first"
             )
-        return found
+        return target
 
 
 def _check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -211,6 +208,6 @@ def best(scores: np.ndarray, k: int) -> np.ndarray:
         places = np.flatnonzero(able[row])
         able[row] = False
         able[row, places[np.argsort(-scores[row, places], kind="stable")[:k]]] = True
-    found = np.nonzero(able)[1].reshape(n, k)
-    order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1)
+    columns = np.nonzero(able)[1].reshape(n, k)
+    order = np.argsort(-np.take_along_axis(scores, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)

@@ -4,12 +4,13 @@ A solver takes one step per row, chunk by chunk; the monitor sees every chunk. W
 at how well these are ranked, as rankings of many labels can be trained too long.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nearer.comparisons.rows import blocks
+from nearer.lowrank import PassSampler, Stream
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.monitor import Judge, Monitor
 from nearer.ranking.models import (
@@ -21,7 +22,7 @@ from nearer.ranking.models import (
 )
 from nearer.ranking.targets import TrainingSet
 from nearer.selection import Selection, best, search
-from nearer.solver import Solver, StreamSolver, chunk_size
+from nearer.solver import Solver, StreamSolver
 
 PASSES, DRAWS_PER_LABEL, MIN_STEPS, MAX_STEPS = 20, 6, 10_000, 1_000_000  # of the default number of steps
 MAX_HELD_OUT = 5_000  # rows
@@ -33,22 +34,8 @@ TRIAL_ROWS, MIN_TRIAL_STEPS, MAX_TRIAL_STEPS = 2_000, 1_000, 40_000
 MIN_JUDGED, MAX_JUDGED, JUDGED_SCORES = 100, 500, 2_000_000  # rows to judge by, and scores of them at most
 
 
-class RowStream:
-    """The problem of a stream: rows to learn from, pass by pass, each in an order of its own.
-
-    Parameters
-    ----------
-    train : TrainingSet
-        The rows.
-    learning_rate : float
-        Step size.
-    n_steps : int
-        Steps to take, one per row.
-    random : numpy.random.Generator or None
-        Draws the orders; None takes the rows once as they are.
-    n_taken : int, default=0
-        Steps that were taken before.
-    """
+class RowStream(Stream):
+    """Rows to learn from, pass by pass, each in an order of its own; without ``random`` once as they are."""
 
     def __init__(
         self,
@@ -58,37 +45,15 @@ class RowStream:
         random: np.random.Generator | None,
         n_taken: int = 0,
     ) -> None:
-        self.train, self.learning_rate, self.n_steps = train, learning_rate, n_steps
-        self.random, self.n_taken = random, n_taken
-
-    @property
-    def n_chunks(self) -> int:
-        """Number of chunks."""
-        return -(-self.n_steps // self._chunk)
-
-    @property
-    def _chunk(self) -> int:
-        return self.n_steps if self.random is None else chunk_size(self.n_steps)
-
-    def chunks(self) -> Iterator[np.ndarray]:
-        """Yield row numbers, so many per chunk."""
-        if self.random is None:
-            yield np.arange(self.n_steps)
-            return
-        waiting, left = np.empty(0, dtype=np.int64), self.n_steps
-        while left:
-            size = min(self._chunk, left)
-            while len(waiting) < size:
-                waiting = np.concatenate([waiting, self.random.permutation(len(self.train))])
-            chunk, waiting = waiting[:size], waiting[size:]
-            left -= size
-            yield chunk
+        super().__init__(PassSampler(len(train), random), learning_rate, n_steps, n_taken)
+        self.train = train
+        if random is None:
+            self.chunk_size = n_steps
 
     def take(self, model: RankingModel, chunk: np.ndarray) -> float:
         """Let a model learn from a chunk; return the mean of the losses before the steps."""
-        losses = model.take(self.train.rows, self.train.labels, chunk, self.n_taken, self.learning_rate)
-        self.n_taken += len(chunk)
-        return float(losses.mean())
+        rows, labels = self.train.rows, self.train.labels
+        return self._count(model.take(rows, labels, chunk, self.n_taken, self.learning_rate))
 
 
 class RankingSolver(StreamSolver):
@@ -122,8 +87,8 @@ class PassiveAggressive(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, PassiveAggressive
-    >>> LabelRanker(solver=PassiveAggressive())
-    LabelRanker(solver=PassiveAggressive())
+    >>> LabelRanker(20, PassiveAggressive(), learning_rate=0.1)  # the largest step
+    LabelRanker(learning_rate=0.1, rank=20, solver=PassiveAggressive())
     """
 
     model, stored_in, factored = PassiveAggressiveModel, "label_factors_", True
@@ -139,8 +104,9 @@ class Perceptron(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, Perceptron
-    >>> LabelRanker(solver=Perceptron())
-    LabelRanker(solver=Perceptron())
+    >>> model = LabelRanker(solver=Perceptron(), random_state=0)
+    >>> model.fit([[0.0, 1.0], [1.0, 0.0]], ["cat", "dog"]).predict([[0.1, 0.9]])
+    array(['cat'], dtype='<U3')
     """
 
     model, stored_in = PerceptronModel, "coef_"
@@ -152,8 +118,11 @@ class GroupPerceptron(RankingSolver):
     Examples
     --------
     >>> from nearer.ranking import GroupPerceptron, LabelRanker
-    >>> LabelRanker(solver=GroupPerceptron())
-    LabelRanker(solver=GroupPerceptron())
+    >>> model = LabelRanker(solver=GroupPerceptron(), learning_rate=0.1, random_state=0)
+    >>> model.fit([[0.0, 1.0], [1.0, 0.0]], [[1, 0], [0, 1]])
+    LabelRanker(learning_rate=0.1, random_state=0, solver=GroupPerceptron())
+    >>> model.coef_.shape
+    (2, 2)
     """
 
     model, stored_in = GroupPerceptronModel, "theta_"
@@ -170,8 +139,8 @@ class Popularity(Solver):
     Examples
     --------
     >>> from nearer.ranking import LabelRanker, Popularity
-    >>> LabelRanker(solver=Popularity())
-    LabelRanker(solver=Popularity())
+    >>> LabelRanker(solver=Popularity()).fit([[0.0], [1.0], [1.0]], ["cat", "dog", "dog"]).predict([[0.0]])
+    array(['dog'], dtype='<U3')
     """
 
     stored_in: ClassVar[str] = ""

@@ -27,7 +27,7 @@ def store(ranker: Any, solver: Any, model: Any, rate: float) -> None:
 
 
 def resume(ranker: Any, solver: Any, seed: int) -> RankingModel:
-    """Return the model that was learned, to learn on."""
+    """Return the model that was learned, to continue from."""
     d, constant = ranker.n_features_in_, bool(ranker.fit_intercept)
     if solver.factored:
         parts = [ranker.label_factors_, _with_row(ranker.feature_factors_, ranker.intercept_factors_, constant)]
@@ -40,19 +40,19 @@ def resume(ranker: Any, solver: Any, seed: int) -> RankingModel:
 
 
 def check_resumable(ranker: Any, solver: Any) -> None:
-    """Raise a ValueError if a ranker cannot learn on from its attributes, as another solver learned them."""
+    """Raise a ValueError if a ranker cannot continue from its attributes, as another solver learned them."""
     if stored_in(ranker) != solver.stored_in:
         raise ValueError(
-            f"solver={ranker.solver!r} learns on only from what it has learned itself, and another solver has "
+            f"solver={ranker.solver!r} continues only from what it has learned itself, and another solver has "
             "learned this model: call fit"
         )
     if not solver.stored_in:
         return
     if not ranker.fit_intercept and ranker.intercept_.any():
-        raise ValueError("fit_intercept=False cannot learn on from a model with an intercept: call fit")
+        raise ValueError("fit_intercept=False cannot continue from a model with an intercept: call fit")
     if solver.factored and ranker.rank != ranker.label_factors_.shape[1]:
         raise ValueError(
-            f"rank={ranker.rank} cannot learn on from a model of rank {ranker.label_factors_.shape[1]}: call fit"
+            f"rank={ranker.rank} cannot continue from a model of rank {ranker.label_factors_.shape[1]}: call fit"
         )
 
 

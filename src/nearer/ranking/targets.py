@@ -1,7 +1,7 @@
-"""What a label ranker was given: a table of features, and for each row the labels that are true of it.
+"""What a label ranker learns from: a table of features, and for each row the labels that are true of it.
 
 Labels come as an indicator matrix, dense or sparse, or as one class per row. Either becomes a list of true labels
-a row, in rising order: the loops never see a table of rows by labels.
+per row, in rising order: the loops never see a table of rows by labels.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,7 @@ RAGGED = (
 
 
 class Labels(NamedTuple):
-    """The true labels of rows: row i has ``labels[starts[i]:starts[i + 1]]``, rising.
-
-    Examples
-    --------
-    >>> Labels.of(csr_array([[1, 0, 1], [0, 1, 0]])).of_row(0)
-    array([0, 2], dtype=int32)
-    """
+    """The true labels of rows: row i has ``labels[starts[i]:starts[i + 1]]``, rising."""
 
     starts: np.ndarray
     labels: np.ndarray
@@ -42,28 +36,16 @@ class Labels(NamedTuple):
         return self.labels[self.starts[row] : self.starts[row + 1]]
 
     @property
-    def counts(self) -> np.ndarray:
-        """How many labels each row has."""
-        return np.diff(self.starts)
-
-    @property
     def most(self) -> int:
         """How many labels a row has at most."""
-        return int(self.counts.max(initial=0))
+        return int(np.diff(self.starts).max(initial=0))
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Rows to learn from: their features, the constant one among them, and true labels.
+    """Rows to learn from: their features, the constant one among them, and true labels, some but not all per row.
 
-    Attributes
-    ----------
-    table : array or csr_array of shape (n, d)
-        Features.
-    indicator : csr_array of shape (n, n_labels)
-        Ones where a label is true: in each row somewhere, and not everywhere.
-    rows, labels : Rows, Labels
-        The same, as the loops take them.
+    ``rows`` and ``labels`` are the same, as the loops take them.
     """
 
     table: Any
@@ -89,38 +71,17 @@ class TrainingSet:
 
 
 class Target(NamedTuple):
-    """What a Y says: an indicator matrix, what its columns are called, and how Y was written.
-
-    Attributes
-    ----------
-    indicator : csr_array
-        Ones; rows by labels.
-    classes : array of shape (n_labels,)
-        Names of the columns, or classes.
-    form : {"classes", "dense", "sparse"}
-        How Y was written.
-    dtype : str
-        Of its entries, where it is an indicator matrix.
-    named : bool
-        Whether the columns came with names.
-    """
+    """The content of a Y: an indicator matrix of rows by labels, the names of its columns, and the form of Y."""
 
     indicator: csr_array
     classes: np.ndarray
-    form: str
-    dtype: str
-    named: bool
+    form: str  # "classes", "dense" or "sparse"
+    dtype: str  # of the entries of an indicator matrix
+    named: bool  # whether the columns came with names
 
 
 def with_constant(table: Any, value: float) -> Any:
-    """Return the table with a last column of one value.
-
-    Examples
-    --------
-    >>> with_constant(np.array([[2.0], [3.0]]), 0.5)
-    array([[2. , 0.5],
-           [3. , 0.5]])
-    """
+    """Return the table with a last column of one value."""
     column = np.full((table.shape[0], 1), value)
     if issparse(table):
         return csr_array(hstack([table, csr_array(column)], format="csr"))
@@ -128,20 +89,10 @@ def with_constant(table: Any, value: float) -> Any:
 
 
 def read_target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -> Target:
-    """Return what a Y says.
+    """Return the content of a Y, an indicator matrix or one class per row, for an X of ``n_rows`` rows.
 
-    Parameters
-    ----------
-    model : estimator
-        For the error that wants a y.
-    Y : array, sparse matrix or DataFrame of shape (n, n_labels), or array of shape (n,)
-        An indicator matrix, or one class per row.
-    names : array-like or None
-        Names of the columns of an indicator matrix; or all classes there are.
-    n_rows : int
-        Rows of X.
-    whole : bool, default=True
-        Whether all classes there will be are in Y, where it is one class per row and they are not named.
+    ``names`` are those of its columns, or all classes there are; without them ``whole`` says that all classes there
+    will be are in Y.
     """
     if Y is None:
         raise ValueError(
@@ -154,12 +105,11 @@ def read_target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = Tr
         if Y.ndim < 2 and names is None and not whole:
             raise ValueError("classes must be passed on the first call to partial_fit: all there will be")
     if not issparse(Y) and (Y.ndim < 2 or (Y.ndim == 2 and Y.shape[1] == 1)):
-        found = _of_classes(Y, names)
+        target = _of_classes(Y, names)
     else:
-        found = _of_indicator(Y, columns if names is None else names)
-    if found.indicator.shape[0] != n_rows:
-        check_consistent_length(np.empty(n_rows), np.empty(found.indicator.shape[0]))
-    return found
+        target = _of_indicator(Y, columns if names is None else names)
+    check_consistent_length(np.empty(n_rows), np.empty(target.indicator.shape[0]))
+    return target
 
 
 def _array(Y: Any) -> np.ndarray:

@@ -14,24 +14,40 @@ from nearer.monitor import Monitor
 from nearer.selection.search import Selection, Trial, search, smallest_good
 
 N_FOLDS = 5
-FEW_ROWS = 50_000  # up to here every fold is held out once; of more rows one tenth is enough
+FOLD_SHARE = 1 - 1 / N_FOLDS  # of the answers, to learn from in a fold
+FEW_ROWS = 50_000  # enough to learn from; of more rows some of the others are held out, once
+MAX_HELD_OUT_ROWS = 10_000
+GROUP = 10  # rows per answer on average that make few answers enough to judge by
 FEW_OBJECTS = 2_000  # the same for objects with labels; of more one fifth is held out
 MAX_HELD_OUT = 2_000  # objects: each is a query among the others
 MAX_ROWS = 500_000  # a larger set is judged by a sample of its answers
 DEFAULT_RIDGE = 0.01  # where nothing can be judged
 
 
-def answer_folds(comparisons: Comparisons, random: np.random.Generator) -> list[tuple[Comparisons, Comparisons]]:
-    """Return training and held-out parts with whole answers in each: five folds of few rows, one of many.
+def answer_folds(
+    comparisons: Comparisons, random: np.random.Generator, enough: int = FEW_ROWS, n_folds: int = N_FOLDS
+) -> list[tuple[Comparisons, Comparisons]]:
+    """Return training and held-out parts with whole answers in each.
 
-    Fewer than five answers have no folds.
+    There are no folds of fewer than five answers, unless they are groups of many rows. If there are many more than ``enough`` rows to learn from, that
+    many are taken for one fold, and some of the others are held out.
     """
-    if len(comparisons) > FEW_ROWS:
-        return [comparisons.split(0.1, random)]
-    if comparisons.n_answers < N_FOLDS:
+    n_answers = comparisons.n_answers
+    if FOLD_SHARE * len(comparisons) > enough and n_answers > N_FOLDS:
+        rows_per_answer = len(comparisons) / n_answers
+        order = random.permutation(n_answers)
+        n_train = min(-int(-enough // rows_per_answer), n_answers - 1)
+        n_test = -int(-MAX_HELD_OUT_ROWS // rows_per_answer)
+        part = np.zeros(n_answers, dtype=np.int8)
+        part[order[:n_train]] = 1
+        part[order[n_train : n_train + n_test]] = 2
+        part = part[comparisons.answers]
+        return [(comparisons[part == 1], comparisons[part == 2])]
+    if n_answers < 2 or (n_answers < N_FOLDS and len(comparisons) < GROUP * n_answers):
         return []
-    fold = (random.permutation(comparisons.n_answers) % N_FOLDS)[comparisons.answers]
-    return [(comparisons[fold != number], comparisons[fold == number]) for number in range(N_FOLDS)]
+    n_folds = min(n_folds, n_answers)
+    fold = (random.permutation(n_answers) % n_folds)[comparisons.answers]
+    return [(comparisons[fold != number], comparisons[fold == number]) for number in range(n_folds)]
 
 
 def subsample(comparisons: Comparisons, max_rows: int, random: np.random.Generator) -> Comparisons:

@@ -1,9 +1,10 @@
 """The search over several parameters at once: a race, in which candidates that fall behind are dropped.
 
-Candidates stand on ladders: the values of one parameter (the ridge) in order, with all others fixed. In every fold a
-ladder is walked from its middle to both ends, each fit started from the last. After every fold the candidates that
-are clearly worse than the best are dropped, so that most of the work is spent on those that are hard to tell apart.
-All candidates share folds and starts, so that differences are paired.
+Candidates stand on ladders: the values of one parameter (the ridge) in order, with all others fixed. In the first
+fold every ladder shows its middle, those not far behind every other value as far as it pays, and the best of them
+the values between. What is clearly worse than the best is dropped, so that later folds are spent on candidates that
+are hard to tell apart, and only until it does not matter which of them is taken. Fits start from the nearest value
+on the ladder. All candidates share folds and starts, so that differences are paired.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,9 @@ from nearer.monitor import Monitor
 from nearer.selection.search import Fit, Selection, Trial, as_good, best
 
 BEHIND = 2.0  # paired standard errors by which a candidate is clearly worse
+FAR_BEHIND = 4.0  # the same for the middle of a ladder, whose other values may be better
+MIN_UNITS = 1_000  # held-out units below which nothing is dropped
+SETTLED = 0.002  # standard error of differences below which more folds would not matter
 
 Judge = Callable[[Any, Any], tuple[np.ndarray, np.ndarray]]
 
@@ -26,35 +30,43 @@ class Ladder:
 
     def __init__(self, candidates: Sequence[dict[str, Any]]) -> None:
         self.candidates = candidates
-        self.trials: dict[int, Trial] = {}
-        self.alive = set(range(len(candidates)))
+        self.middle = len(candidates) // 2
+        self.trials: dict[int, Trial] = {}  # in the folds so far
+        self.walked: dict[int, Trial] = {}  # in this fold
+        self.alive: set[int] = set()
 
-    def walk(self, fold: Any, fit: Fit, judge: Judge, monitor: Monitor) -> dict[int, Trial]:
-        """Fit what is alive in a fold, from the middle to both ends; in the first fold as far as it pays."""
-        rungs = sorted(self.alive)
-        middle = min(rungs, key=lambda rung: abs(2 * rung - len(self.candidates) + 1), default=0)
-        walked: dict[int, Trial] = {}
-        for path in ([rung for rung in rungs[::-1] if rung <= middle], [rung for rung in rungs if rung > middle]):
-            last = walked[middle].solutions[0] if walked else None
+    def walk(self, rungs: Iterable[int], fold: Any, fit: Fit, judge: Judge, monitor: Monitor) -> None:
+        """Fit some candidates in a fold, each from the nearest one that was fitted."""
+        for rung in rungs:
+            if monitor.stopped and (self.walked or self.trials):
+                return
+            nearest = min(self.walked, key=lambda other: abs(other - rung), default=None)
+            start = None if nearest is None else self.walked[nearest].solutions[0]
+            solution = fit(fold, self.candidates[rung], start, monitor)
+            losses, errors = judge(fold, solution)
+            self.walked[rung] = Trial(self.candidates[rung], losses, [solution], errors)
+
+    def explore(self, fold: Any, fit: Fit, judge: Judge, monitor: Monitor) -> None:
+        """Fit every other candidate, from the middle to both ends, until one is clearly worse than the best."""
+        for path in (range(self.middle - 2, -1, -2), range(self.middle + 2, len(self.candidates), 2)):
             for rung in path:
-                if monitor.stopped and (walked or self.trials):
-                    return walked
-                last = fit(fold, self.candidates[rung], last, monitor)
-                losses, errors = judge(fold, last)
-                walked[rung] = Trial(self.candidates[rung], losses, [last], errors)
-                if not self.trials and not as_good(walked[rung], best(list(walked.values())), BEHIND):
+                self.walk([rung], fold, fit, judge, monitor)
+                if monitor.stopped or behind(self.walked[rung], best(list(self.walked.values()))):
                     break
-        return walked
 
-    def add(self, walked: dict[int, Trial]) -> None:
-        """Add what a fold led to; what was not tried in it is out."""
-        for rung, trial in walked.items():
+    def end_fold(self) -> None:
+        """Add what this fold led to; what was not tried in it is out."""
+        for rung, trial in self.walked.items():
             self.trials[rung] = joined(self.trials[rung], trial) if rung in self.trials else trial
-        self.alive &= set(walked)
+        self.alive, self.walked = set(self.walked), {}
 
     def contenders(self, least: Trial) -> set[int]:
         """Return the candidates alive that are not clearly worse than the best."""
-        return {rung for rung in self.alive if as_good(self.trials[rung], least, BEHIND)}
+        return {rung for rung in self.alive if not behind(self.trials[rung], least)}
+
+    def around(self, rungs: set[int]) -> set[int]:
+        """Return these candidates and their neighbors."""
+        return {r for rung in rungs for r in (rung - 1, rung, rung + 1) if 0 <= r < len(self.candidates)}
 
     def smoothed_loss(self, rung: int) -> float:
         """Return the mean loss, averaged with that of the neighbors: neighboring values differ little in truth.
@@ -66,6 +78,11 @@ class Ladder:
         own = self.trials[rung].losses.mean()
         around = [self.trials[r].losses.mean() if r in self.alive else own for r in (rung - 1, rung + 1)]
         return float(0.5 * own + 0.25 * sum(around))
+
+
+def behind(trial: Trial, least: Trial, errors: float = BEHIND) -> bool:
+    """Whether a trial is clearly worse than the best; of few units that cannot be told."""
+    return len(trial.losses) >= MIN_UNITS and not as_good(trial, least, errors)
 
 
 def joined(trial: Trial, other: Trial) -> Trial:
@@ -89,6 +106,7 @@ def race(
     *,
     what: str,
     n_folds: int,
+    until: float = 0.8,
     n_jobs: int = 1,
 ) -> Selection:
     """Try candidates fold by fold, drop those that are clearly worse, and take the best of the others.
@@ -100,8 +118,8 @@ def race(
     folds : iterable
         The parts of the data, as ``fit`` and ``judge`` take them.
     fit : callable
-        ``fit(fold, settings, start, monitor)`` returns what is learned in a fold; the start is the last solution
-        on the ladder, or None.
+        ``fit(fold, settings, start, monitor)`` returns what is learned in a fold; the start is the solution of
+        a neighboring candidate, or None.
     judge : callable
         ``judge(fold, solution)`` returns the loss and the error of every held-out unit.
     monitor : Monitor
@@ -110,6 +128,8 @@ def race(
         What is chosen, for the progress bar.
     n_folds : int
         How many folds there are.
+    until : float, default=0.8
+        How far the search takes the progress bar.
     n_jobs : int, default=1
         Threads that walk ladders at the same time. The result does not depend on it.
 
@@ -119,26 +139,64 @@ def race(
         Where the monitor ended the race, of what was tried until then.
     """
     tracks = [Ladder(candidates) for candidates in ladders]
-    total = sum(map(len, ladders)) * n_folds
-    with monitor.stage(f"choosing {what}", total) as report, _threads(n_jobs) as run:
+    first = 1.0 if n_folds == 1 else 0.4  # share of the first fold, where most candidates are dropped
+    with monitor.stage(f"choosing {what}", until) as report, _threads(n_jobs) as run:
+        done = 0.0
+
+        def walk(plans: Sequence[tuple[Ladder, Iterable[int] | None]], fold: Any, share: float) -> None:
+            """Walk the rungs of some ladders at the same time; None: explore the ladder."""
+            nonlocal done
+
+            def one(plan: tuple[Ladder, Iterable[int] | None]) -> list[Trial]:
+                track, rungs = plan
+                before = set(track.walked)
+                if rungs is None:
+                    track.explore(fold, fit, judge, monitor)
+                else:
+                    track.walk(rungs, fold, fit, judge, monitor)
+                return [trial for rung, trial in track.walked.items() if rung not in before]
+
+            for trials in run(one, plans):
+                for trial in trials:
+                    done += share / len(plans) / len(trials)
+                    report(done, error=trial.error, **trial.settings)
+
         for number, fold in enumerate(folds):
-            walks = []
-            for walked in run(lambda track: track.walk(fold, fit, judge, monitor), tracks):  # noqa: B023
-                walks.append(walked)
-                for trial in walked.values():
-                    report(error=trial.error, **trial.settings)
-            if monitor.stopped and number:
-                break  # only complete folds are compared
-            for track, walked in zip(tracks, walks, strict=True):
-                track.add(walked)
-            least = best([track.trials[rung] for track in tracks for rung in track.alive])
+            if number == 0:
+                walk([(track, [track.middle]) for track in tracks], fold, 0.2 * first)
+                least = best([track.walked[track.middle] for track in tracks if track.walked])
+                near = [t for t in tracks if t.walked and not behind(t.walked[t.middle], least, FAR_BEHIND)]
+                walk([(track, None) for track in near], fold, 0.5 * first)
+                least = best([trial for track in near for trial in track.walked.values()])
+                plans = []
+                for track in near:
+                    good = {rung for rung, trial in track.walked.items() if not behind(trial, least)}
+                    plans.append((track, sorted(track.around(good) - set(track.walked))))
+                walk(plans, fold, 0.3 * first)
+            else:
+                walk([(track, sorted(track.alive)) for track in tracks], fold, (1.0 - first) / (n_folds - 1))
+                if monitor.stopped:
+                    break  # only complete folds are compared
             for track in tracks:
-                contenders = track.contenders(least)
-                track.alive = {rung for rung in track.alive if contenders & {rung - 1, rung, rung + 1}}
-            if monitor.stopped:
+                track.end_fold()
+            least = best([track.trials[rung] for track in tracks for rung in track.alive])
+            contenders = [track.contenders(least) for track in tracks]
+            if monitor.stopped or _settled(tracks, contenders, least):
                 break
+            for track, rungs in zip(tracks, contenders, strict=True):
+                track.alive &= track.around(rungs)
     trials = [track.trials[rung] for track in tracks for rung in sorted(track.trials)]
     return Selection(trials, _smoothed_best(tracks))
+
+
+def _settled(tracks: Sequence[Ladder], contenders: Sequence[set[int]], least: Trial) -> bool:
+    """Whether the differences between the contenders are known well enough."""
+    more = [
+        track.trials[rung].losses - least.losses
+        for track, rungs in zip(tracks, contenders, strict=True)
+        for rung in rungs
+    ]
+    return all(np.sqrt(np.square(losses).sum()) / len(losses) <= SETTLED for losses in more)
 
 
 def _smoothed_best(tracks: Sequence[Ladder]) -> Trial:

@@ -130,8 +130,8 @@ def search(
     """
     trials: list[Trial] = []
     starts = [start] * len(folds)
-    with monitor.stage(f"choosing {parameter}", len(folds) * len(candidates)) as report:
-        for value in candidates:
+    with monitor.stage(f"choosing {parameter}") as report:
+        for number, value in enumerate(candidates):
             solutions: list[Any] = []
             losses: list[np.ndarray] = []
             for fold, begin in zip(folds, starts, strict=True):
@@ -139,7 +139,8 @@ def search(
                     break
                 solutions.append(fit(fold, value, begin, monitor))
                 losses.append(np.atleast_1d(judge(fold, solutions[-1])))
-                report(error=float(np.mean(losses[-1])), **{parameter: value})
+                done = (number + len(solutions) / len(folds)) / len(candidates)
+                report(done, error=float(np.mean(losses[-1])), **{parameter: value})
             if len(solutions) == len(folds) or not trials:
                 trials.append(Trial({parameter: value}, np.concatenate(losses), solutions))
             starts = solutions

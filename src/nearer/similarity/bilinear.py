@@ -1,51 +1,32 @@
 """BilinearSimilarity: S(x, x') = xᵀMx', learned from triplets of features, as a scikit-learn estimator.
 
 ``fit`` checks its input, draws triplets from labels, chooses λ (:mod:`nearer.similarity.regularization`), has a
-solver (:mod:`~nearer.similarity.sdca`, :mod:`~nearer.similarity.cone`, :mod:`~nearer.similarity.oasis`) solve the
-problem under a monitor, and sets the learned attributes.
+solver (:mod:`~nearer.similarity.sdca`, :mod:`~nearer.similarity.oasis`) solve the problem under a monitor, and sets the
+learned attributes.
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons
-from nearer.comparisons.random_state import child_generator, resumed_generator
-from nearer.features.validation import check_scale, validate_features
+from nearer.comparisons.random_state import resumed_generator
+from nearer.features.validation import check_scale
 from nearer.iterative import IterativeEstimator
-from nearer.models import SavedModel
 from nearer.monitor import Monitor, Result
-from nearer.parameters import (
-    AUTO,
-    BOOL,
-    COUNT,
-    NONE,
-    POSITIVE,
-    check_parameters,
-    either,
-    parametrized,
-    unchanged_on_failure,
-)
-from nearer.psd import psd_factor
-from nearer.similarity.comparer import FeatureComparer, fix_signs
-from nearer.similarity.cone import ConstrainedDual
-from nearer.similarity.inputs import (
-    MIN_TRIPLETS,
-    default_n_triplets,
-    needs_labels,
-    validate_labelled,
-    validate_triplets,
-)
+from nearer.parameters import AUTO, BOOL, COUNT, NONE, POSITIVE, either, parametrized
+from nearer.psd import fix_signs, psd_factor
+from nearer.similarity.estimator import SimilarityEstimator
+from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets, validate_input
 from nearer.similarity.oasis import OASIS
 from nearer.similarity.problem import Problem, Solution
+from nearer.similarity.projection import available
 from nearer.similarity.regularization import select_regularization
-from nearer.similarity.sdca import SDCA
+from nearer.similarity.sdca import SDCA, ConstrainedDual
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from nearer.solver import as_solver, solver_of
@@ -54,17 +35,17 @@ SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}
 MAX_FEATURES = 32_768  # a matrix of that side takes 8.6 GB
 
 
-def _is_online(model: Any) -> bool:
-    if not isinstance(as_solver(model.solver, SOLVERS), OASIS):
-        raise AttributeError("only OASIS learns on from earlier triplets, with partial_fit")
-    return True
+if_online = available(
+    lambda model: isinstance(as_solver(model.solver, SOLVERS), OASIS),
+    "only OASIS continues from earlier triplets, with partial_fit",
+)
 
 
 @parametrized
-class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
     """A similarity of features, S(x, x') = xᵀMx', learned from "x is more similar to x⁺ than to x⁻".
 
-    Minimises the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
+    Minimizes the mean of (1 - S(x, x⁺) + S(x, x⁻))₊² over triplets plus ``regularization / 2 * ‖M‖²`` by
     stochastic dual coordinate ascent, which bounds its distance from the optimum; or learns online, triplet by
     triplet, as OASIS. The similarity need not be symmetric. It compares directions and lengths, not positions:
     scale the features so that zero means something, for instance to [-1, 1] or to rows of unit length.
@@ -72,7 +53,7 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
     Parameters
     ----------
     solver : {"sdca", "oasis"} or object, default="sdca"
-        SDCA minimises the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
+        SDCA minimizes the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
         :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``.
     regularization : "auto" or float, default="auto"
         λ of SDCA. "auto" tries values from large to small on held-out data: a fifth of the objects of each class
@@ -90,7 +71,7 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
     psd : bool, default=False
         Keep M positive semidefinite. Instead of SDCA, the constrained problem is then solved through its own dual;
-        OASIS projects every so many steps. The model is then a projection as well, with ``transform``.
+        OASIS projects every d steps, 64 at least. The model is then a projection as well, with ``transform``.
     random_state : int, Generator, RandomState or None
         Draws triplets and steps.
     max_seconds : float, optional
@@ -146,8 +127,8 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.preprocessing import minmax_scale
     >>> from nearer import BilinearSimilarity
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = minmax_scale(X, (-1, 1))
+    >>> wine = load_wine()
+    >>> X, y = minmax_scale(wine.data, (-1, 1)), wine.target
     >>> model = BilinearSimilarity(random_state=0).fit(X, y)
     >>> similarities, indices = model.neighbors(X[:1], X, k=5)
     >>> y[indices].tolist()
@@ -169,11 +150,6 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
     }
     _takes_sparse = True
     _metric = "inner product"
-    matrix_: np.ndarray = field(init=False)
-    n_steps_: int = field(init=False)
-    running_matrix_: np.ndarray = field(init=False)
-    regularization_: float | None = field(init=False)
-    gap_: float | None = field(init=False)
 
     solver: Any = "sdca"
     _: KW_ONLY
@@ -188,45 +164,27 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn the similarity.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Features, one row per object.
-        y : array of shape (n,), optional
-            Class labels: triplets are drawn such that x and x⁺ have the same and x⁻ has another.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. Then y is ignored.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(
+        self, X: Any, y: Any, comparisons: Any, start: Solution | None = None, max_iter: int | None = None
+    ) -> None:
         solver = self._solver()
-        with unchanged_on_failure(self):
-            random = child_generator(self.random_state)
-            table, labels, triplets = self._inputs(X, y, comparisons, random, reset=True)
-            max_iter = self.max_iter or getattr(solver, "default_max_iter", SDCA.default_max_iter)
-            regularized = getattr(solver, "regularized", True)
-            problem = Problem(Triplets(table, triplets.rows, triplets.weights), 1.0, bool(self.psd), random)
-            with (
-                self._monitor(self.tol if regularized else None, max_iter=max_iter) as monitor,
-                blas_threads_for(table.shape[1]),
-            ):
-                start = None
-                if regularized:
-                    problem, start = self._regularize(problem, triplets, labels, solver, monitor)
-                result = solver.solve(problem, start, monitor)
-            self._set_solution(result, problem.regularization if regularized else None)
-        self._set_result(result, "raise max_iter, tol or regularization", warn=regularized)
-        return self
+        regularized = getattr(solver, "regularized", True)
+        max_iter = max_iter or self.max_iter or getattr(solver, "default_max_iter", SDCA.default_max_iter)
+        random = resumed_generator(self.random_state, 0 if start is None else start.n_steps)
+        table, labels, triplets = self._inputs(X, y, comparisons, random, reset=start is None)
+        problem = Problem(Triplets(table, triplets.rows, triplets.weights), 1.0, bool(self.psd), random)
+        tol = self.tol if regularized else None
+        with self._monitor(tol, max_iter=max_iter) as monitor, blas_threads_for(table.shape[1]):
+            first: Any = start
+            if regularized:
+                problem, first = self._regularize(problem, triplets, labels, solver, monitor)
+            result = solver.solve(problem, first, monitor)
+        self._set_solution(result, problem.regularization if regularized else None)
+        self._set_result(result, "raise max_iter, tol or regularization", stacklevel=5, warn=regularized)
 
-    @available_if(_is_online)
+    @if_online
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn on from further triplets, each once and in their order (OASIS).
+        """Continue from further triplets, each once and in their order (OASIS).
 
         Parameters
         ----------
@@ -238,20 +196,11 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self):
-            start = None
-            if hasattr(self, "matrix_"):  # also where another solver learned it
-                n_steps, running = getattr(self, "n_steps_", 0), getattr(self, "running_matrix_", None)
-                start = Solution(self.matrix_, n_steps=n_steps, running_matrix=running)
-            random = resumed_generator(self.random_state, 0 if start is None else start.n_steps)
-            table, _, triplets = self._inputs(X, y, comparisons, random, reset=start is None)
-            problem = Problem(Triplets(table, triplets.rows, triplets.weights), psd=bool(self.psd), random=random)
-            with self._monitor(max_iter=1) as monitor, blas_threads_for(table.shape[1]):
-                result = self._solver().solve(problem, start, monitor)
-            self._set_solution(result, None)
-        self._set_result(result, warn=False)
-        return self
+        start = None
+        if hasattr(self, "matrix_"):  # also where another solver learned it
+            n_steps, running = getattr(self, "n_steps_", 0), getattr(self, "running_matrix_", None)
+            start = Solution(self.matrix_, n_steps=n_steps, running_matrix=running)
+        return self._checked_fit(X, y, comparisons, start=start, max_iter=1)
 
     def _solver(self) -> Any:
         solver = as_solver(self.solver, SOLVERS)
@@ -261,14 +210,10 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         self, X: Any, y: Any, comparisons: Any, random: np.random.Generator, reset: bool
     ) -> tuple[Any, np.ndarray | None, Comparisons]:
         """Return the table, labels where the model learns from them, and triplets: those given, or drawn ones."""
-        labels = None
-        if needs_labels(self, y, comparisons=comparisons):
-            table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
+        table, labels, triplets = validate_input(self, X, y, comparisons, sparse=True, reset=reset)
+        if triplets is None:
             n = self.n_triplets or default_n_triplets(len(labels), at_least=MIN_TRIPLETS if reset else 1)
             triplets = comparisons_from_labels(labels, n, random, sampling=self.sampling)
-        else:
-            table = validate_features(self, X, sparse=True, reset=reset)
-            triplets = validate_triplets(X, comparisons)
         d = table.shape[1]
         if d > MAX_FEATURES:
             raise ValueError(
@@ -293,8 +238,7 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         """Set what a solver learned, and remove what another may have left."""
         solution: Solution = result.solution
         for name in ("components_", "running_matrix_", "n_steps_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         self.matrix_, self.gap_, self.regularization_ = solution.matrix, solution.gap, ridge
         if self.psd:
             self.components_ = fix_signs(psd_factor(solution.matrix))
@@ -308,11 +252,6 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         return bool(self.psd)
 
     @property
-    def _basis(self) -> np.ndarray:
-        check_is_fitted(self, "matrix_")
-        return self.matrix_
-
-    @property
     def _projection(self) -> np.ndarray:
         check_is_fitted(self, "components_", msg="this similarity was fitted with psd=False: fit it again")
         return self.components_
@@ -324,11 +263,6 @@ class BilinearSimilarity(FeatureComparer, IterativeEstimator, SavedModel, BaseEs
         return table
 
     def _loaded(self) -> None:
-        """Refuse what does not fit together."""
-        d = self.n_features_in_
-        if self.matrix_.shape != (d, d):
-            raise ValueError(f"the matrix of {d} features has shape {self.matrix_.shape}")
-        for name in ("components_", "running_matrix_"):
-            array = getattr(self, name, None)
-            if array is not None and (array.ndim != 2 or array.shape[1] != d):
-                raise ValueError(f"{name} of {d} features has shape {array.shape}")
+        super()._loaded()
+        if len(self.matrix_) != self.n_features_in_:
+            raise ValueError(f"matrix_ of {self.n_features_in_} features has shape {self.matrix_.shape}")

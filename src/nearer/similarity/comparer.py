@@ -1,4 +1,4 @@
-"""What every learned similarity or distance of features does: compare objects, judge triplets, find neighbours.
+"""What every learned similarity or distance of features does: compare objects, judge triplets, find neighbors.
 
 A model that ranks objects has a query map and an item map, from features to vectors, and a metric that compares
 the one with the other. A bilinear similarity xᵀMx' maps queries to Mᵀx, leaves items as they are and takes inner
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
 from nearer.comparisons.random_state import as_generator
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
 from nearer.metrics import retrieval_map_scorer
+from nearer.parameters import check_count
 from nearer.similarity.inputs import match_triplets
-from nearer.similarity.metric import METRICS, Metric
-from nearer.similarity.projection import Projection, is_distance, is_projection, is_similarity
-from nearer.similarity.search import N_SAMPLED, SearchIndex, check_k, search, without_self
+from nearer.similarity.neighbors import METRICS, N_SAMPLED, Metric, SearchIndex, search, without_self
+from nearer.similarity.projection import Projection, if_distance, if_projection, if_similarity
 from nearer.similarity.triplets import ENTRIES
 
 
@@ -35,17 +35,19 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     _takes_sparse = False
     _metric = "euclidean"  # or "inner product"
     _is_projection = True
+    _learned_arrays: tuple[str, ...] = ("components_", "feature_names_in_")  # first the matrix of the maps
     n_features_in_: int
 
     # scikit-learn would wrap methods of this class and lose their conditions, hence auto_wrap_output_keys=None.
-    transform = available_if(is_projection)(Projection.transform)
-    fit_transform = available_if(is_projection)(TransformerMixin.fit_transform)
-    get_feature_names_out = available_if(is_projection)(ClassNamePrefixFeaturesOutMixin.get_feature_names_out)
+    transform = if_projection(Projection.transform)
+    fit_transform = if_projection(TransformerMixin.fit_transform)
+    get_feature_names_out = if_projection(ClassNamePrefixFeaturesOutMixin.get_feature_names_out)
 
     @property
     def _basis(self) -> np.ndarray:
         """The matrix that the maps are made from; NotFittedError before there is one."""
-        return self._projection
+        check_is_fitted(self, self._learned_arrays[0])
+        return np.asarray(getattr(self, self._learned_arrays[0]))
 
     def _query_map(self, table: Any) -> np.ndarray:
         """Return the query vector of each row of a table."""
@@ -60,10 +62,12 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         return METRICS[self._metric]
 
     def _loaded(self) -> None:
-        """Refuse what does not fit together."""
+        """Raise a ValueError if the arrays that were read do not fit the number of features."""
         d = getattr(self, "n_features_in_", None)
-        if self._basis.ndim != 2 or self._basis.shape[1] != d:
-            raise ValueError(f"the components of {d} features have shape {self._basis.shape}")
+        for name in self._learned_arrays:
+            array = getattr(self, name, None)
+            if name != "feature_names_in_" and array is not None and (array.ndim != 2 or array.shape[1] != d):
+                raise ValueError(f"{name} of {d} features has shape {array.shape}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,7 +84,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     def _all_values(self, A: Any, B: Any) -> np.ndarray:
         return self._compare.table(self._query_map(self._table(A)), self._item_map(self._table(B)))
 
-    @available_if(is_similarity)
+    @if_similarity
     def similarity(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarity of every row of A and every row of B.
 
@@ -95,7 +99,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return self._all_values(A, B)
 
-    @available_if(is_distance)
+    @if_distance
     def distance(self, A: Any, B: Any) -> np.ndarray:
         """Return the learned distance of every row of A and every row of B; tables and result as for similarity.
 
@@ -120,7 +124,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return self._compare.sign * self._pair_values(pairs)
 
-    @available_if(is_distance)
+    @if_distance
     def pair_distance(self, pairs: Any) -> np.ndarray:
         """Return the learned distance of the two objects of each pair.
 
@@ -128,10 +132,6 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         ----------
         pairs
             As for :meth:`pair_score`.
-
-        Returns
-        -------
-        array of shape (n,)
         """
         return self._pair_values(pairs)
 
@@ -176,10 +176,6 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         ----------
         X, comparisons
             As for :meth:`predict_comparisons`.
-
-        Returns
-        -------
-        float
         """
         margins, triplets = self._margins(X, comparisons)
         if len(triplets) == 0 or (triplets.weights is not None and not triplets.weights.any()):
@@ -227,11 +223,11 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         Parameters
         ----------
         queries : table of shape (m, d), or None
-            Features of the queries; None takes every row of X and leaves it out of its own neighbours.
+            Features of the queries; None takes every row of X and leaves it out of its own neighbors.
         X : table of shape (n, d), or SearchIndex
             Features of the objects to search, or an index of them (:meth:`index`) for an approximate search.
         k : int, default=5
-            Number of neighbours of each query.
+            Number of neighbors of each query.
 
         Returns
         -------
@@ -250,14 +246,13 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
                 raise ValueError("an index is searched with queries: pass their features")
             if X.metric != self._compare or not np.array_equal(X.basis, self._basis):
                 raise ValueError(
-                    "this index was made by another model, or before this one learned on: make a new index"
+                    "this index was made by another model, or before this one was fitted further: make a new index"
                 )
             return X.search(self._query_map(self._table(queries)), k)
         table = self._table(X)
+        check_count("k", k, table.shape[0] - (queries is None), ", the objects to search")
         if queries is None:
-            check_k(k, table.shape[0] - 1)
             return without_self(*search(self._compare, self._query_map(table), self._item_map(table), k + 1))
-        check_k(k, table.shape[0])
         return search(self._compare, self._query_map(self._table(queries)), self._item_map(table), k)
 
     def index(self, X: Any, *, random_state: Any = 0) -> SearchIndex:
@@ -281,9 +276,3 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         sample = as_generator(random_state).permutation(len(index))[:N_SAMPLED]
         index.measure_recall(self._query_map(table[sample]))
         return index
-
-
-def fix_signs(components: np.ndarray) -> np.ndarray:
-    """Return a projection with the largest entry of each row positive, so that it is the same everywhere."""
-    largest = components[np.arange(len(components)), np.argmax(np.abs(components), axis=1)]
-    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

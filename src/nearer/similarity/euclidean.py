@@ -1,20 +1,18 @@
 """Euclidean: the plain distance of the features, the baseline of every learned one."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.features.validation import validate_features
-from nearer.models import SavedModel
-from nearer.parameters import unchanged_on_failure
-from nearer.similarity.comparer import FeatureComparer
+from nearer.similarity.estimator import SimilarityEstimator
 
 
-class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
+class Euclidean(SimilarityEstimator):
     """The plain Euclidean distance, with the calls of a learned one.
 
-    It learns nothing. Use it in place of a learned distance to see what learning is worth.
+    It learns nothing: ``fit`` only checks the features. Use it in place of a learned distance to see what learning is
+    worth.
 
     Attributes
     ----------
@@ -31,26 +29,10 @@ class Euclidean(FeatureComparer, SavedModel, BaseEstimator):
     array([[5.]])
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
 
-    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Check the features and set the identity.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Features.
-        y, comparisons
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            self.components_ = np.eye(validate_features(self, X, reset=True).shape[1])
-        return self
+    def _fit(self, X: Any, y: Any, comparisons: Any) -> None:
+        self.components_ = np.eye(validate_features(self, X, reset=True).shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

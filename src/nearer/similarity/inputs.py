@@ -27,16 +27,23 @@ def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset
 
 
 def needs_labels(model: Any, y: Any, **other: Any) -> bool:
-    """Whether a model learns from labels y: not where there is another input, such as comparisons.
-
-    A pipeline passes y to all its steps, also to one that learns from comparisons before a classifier.
-    """
+    """Whether a model learns from labels y: not if there is another input; a pipeline passes y to all its steps."""
     if any(value is not None for value in other.values()):
         return False
     if y is None:
         what = " or ".join(["labels y", *other])
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None: pass {what}")
     return True
+
+
+def validate_input(
+    model: Any, X: Any, y: Any, comparisons: Any, *, sparse: bool = False, reset: bool = True
+) -> tuple[Any, Any, Comparisons | None]:
+    """Return the table, and labels or, where there are comparisons, triplets of its rows; None for the other."""
+    if needs_labels(model, y, comparisons=comparisons):
+        return *validate_labelled(model, X, y, sparse=sparse, reset=reset), None
+    table = validate_features(model, X, sparse=sparse, reset=reset)
+    return table, None, validate_triplets(X, comparisons)
 
 
 def check_n_components(model: Any, table: Any) -> None:
@@ -47,10 +54,7 @@ def check_n_components(model: Any, table: Any) -> None:
 
 
 def match_triplets(X: Any, comparisons: Any) -> Comparisons:
-    """Return comparisons whose objects are rows of X, as triplets of its row numbers.
-
-    Comparisons with names are matched with the index of a DataFrame that has names.
-    """
+    """Return comparisons of rows of X as triplets of row numbers; names are matched with the index of a DataFrame."""
     triplets = Comparisons.of(comparisons)
     if triplets.shape[1] != 3:
         raise ValueError("a similarity of features learns from triplets (a, b, c); these are quadruplets")

@@ -1,6 +1,6 @@
 """ITML: the Mahalanobis distance nearest to a prior in LogDet divergence that keeps similar pairs close.
 
-Davis et al. 2007: A minimises D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for similar pairs and
+Davis et al. 2007: A minimizes D(A, A₀) = tr(AA₀⁻¹) - log det(AA₀⁻¹) - d subject to zᵀAz ≤ u for similar pairs and
 ≥ l for dissimilar ones, with slack. Bregman projections onto one constraint after another are rank-one changes
 A ← A + β Az zᵀA that keep A positive definite. The step is that of the paper for any slack γ,
 γ/(γ+1) (1/p - 1/ξ), which is the often quoted ½(1/p - γ/ξ) at γ = 1 only.
@@ -11,27 +11,15 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import child_generator
 from nearer.iterative import IterativeEstimator
-from nearer.models import SavedModel
-from nearer.parameters import (
-    NONE,
-    POSITIVE,
-    Constraint,
-    check_parameters,
-    either,
-    is_number,
-    parametrized,
-    unchanged_on_failure,
-)
-from nearer.psd import psd_factor
-from nearer.similarity.comparer import FeatureComparer, fix_signs
-from nearer.similarity.logdet import PairPasses, PairProblem
+from nearer.parameters import NONE, POSITIVE, Constraint, either, is_number, parametrized
+from nearer.psd import fix_signs, psd_factor
+from nearer.similarity.estimator import SimilarityEstimator
+from nearer.similarity.logdet import PairPasses, PairProblem, squared_distance_sample, validate_pairs
 from nearer.similarity.loops import itml_change
-from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
 
@@ -42,7 +30,7 @@ def _are_bounds(value: Any) -> bool:
 
 
 @parametrized
-class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+class ITML(IterativeEstimator, SimilarityEstimator):
     """Information-theoretic metric learning: similar pairs come close, others stay apart, little else changes.
 
     Parameters
@@ -72,8 +60,8 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
 
     Attributes
     ----------
-    components_ : array of shape (d, d)
-        L of the distance ‖L(x - x')‖; fewer rows where the prior has a smaller rank.
+    components_ : array of shape (n_components, d)
+        L of the distance ‖L(x - x')‖: d rows, or fewer if the prior has a smaller rank.
     mahalanobis_matrix_ : array of shape (d, d)
         LᵀL.
     bounds_ : tuple of two floats
@@ -97,22 +85,18 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.datasets import load_iris
     >>> from nearer import ITML
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = scale(X)
-    >>> bool(ITML(random_state=0).fit(X, y).score(X, y) > 0.8)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(ITML(random_state=0).fit(X, y).score(X, y) > 0.9)
     True
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("bounds_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
     _constraints: ClassVar = {
         "gamma": POSITIVE,
         "bounds": either(NONE, Constraint(_are_bounds, "two numbers > 0, the smaller first")),
     }
-    _unit = "pass"
 
     gamma: float = 0.1
     _: KW_ONLY
@@ -144,9 +128,11 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self), self._monitor(self.tol) as monitor:
-            random = child_generator(self.random_state)
+        return self._checked_fit(X, y, comparisons, pairs=pairs)
+
+    def _fit(self, X: Any, y: Any, comparisons: Any, pairs: Any = None) -> None:
+        random = child_generator(self.random_state)
+        with self._monitor(self.tol) as monitor:
             table, signed = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
             matrix, unit = prior_matrix(self.prior, table)
             table = table / unit
@@ -159,20 +145,12 @@ class ITML(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
                 problem = PairProblem(table, signed, (close, far), itml_change, self.gamma)
                 result = PairPasses(settle=True).solve(problem, matrix, monitor)
                 self.components_ = fix_signs(psd_factor(matrix) / unit)
-            self.bounds_ = close, far
-        self._set_result(result)
-        return self
+        self.bounds_ = close, far
+        self._set_result(result, stacklevel=5)
 
 
 def prior_matrix(prior: Any, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a fresh positive semidefinite matrix for a prior, and the units of the columns that it is in.
-
-    Examples
-    --------
-    >>> prior_matrix("identity", np.zeros((3, 2)))
-    (array([[1., 0.],
-           [0., 1.]]), array([1., 1.]))
-    """
+    """Return a new positive semidefinite matrix for a prior, and the units of the columns that it is in."""
     d = table.shape[1]
     if isinstance(prior, str):
         if prior == "identity":

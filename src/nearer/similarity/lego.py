@@ -6,28 +6,25 @@ divergence from where it was plus ½η(ŷ' - y)², in closed form: the distance 
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import resumed_generator
 from nearer.iterative import IterativeEstimator
-from nearer.models import SavedModel
-from nearer.parameters import POSITIVE, check_parameters, parametrized, unchanged_on_failure
-from nearer.psd import psd_factor
-from nearer.similarity.comparer import FeatureComparer, fix_signs
-from nearer.similarity.logdet import PairPasses, PairProblem
+from nearer.parameters import POSITIVE, parametrized
+from nearer.psd import fix_signs, psd_factor
+from nearer.similarity.estimator import SimilarityEstimator
+from nearer.similarity.logdet import PairPasses, PairProblem, squared_distance_sample, validate_pairs
 from nearer.similarity.loops import lego_change
-from nearer.similarity.pairs import squared_distance_sample, validate_pairs
 
 CLOSE, FAR = 5, 95  # percentiles of all squared distances at the start: the bounds
 
 
 @parametrized
-class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
+class LEGO(IterativeEstimator, SimilarityEstimator):
     """LogDet exact gradient online: a distance that learns from one pair after another.
 
     It starts from Euclidean distance, scaled such that the mean squared distance is 1: the units of the features
@@ -48,7 +45,7 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     max_seconds : float, optional
         End the fit after the pass in which this time is over.
     callback : callable, optional
-        Called with each record of ``history_``; returning True ends the fit.
+        Called with each record of ``history_``, one per pass; returning True ends the fit.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -67,6 +64,8 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         n_steps (pairs so far), seconds.
     n_iter_ : int
         Passes of the last call.
+    converged_ : bool
+        Always False: an online learner has no tolerance to meet.
     stop_reason_ : str
         Why it ended: "max_iter", "time", "callback" or "interrupted" (Ctrl-C, which keeps the distance so far).
     n_features_in_ : int
@@ -86,15 +85,10 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     (150, 4)
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = (
         "bounds_", "n_pairs_", "n_updates_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_",
     )  # fmt: skip
     _constraints: ClassVar = {"learning_rate": POSITIVE}
-    _unit = "pass"
-    bounds_: tuple[float, float] = field(init=False)
-    n_pairs_: int = field(init=False)
-    n_updates_: int = field(init=False)
 
     learning_rate: float = 0.125
     _: KW_ONLY
@@ -105,26 +99,8 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     verbose: bool = False
 
-    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn the distance.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Features, one row per object.
-        y : array of shape (n,), optional
-            Class labels: pairs are drawn.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as similar, a and c as not. Then y is ignored.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, comparisons, first=True, max_iter=self.max_iter)
-
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn on from further pairs, each once and in their order.
+        """Continue from further pairs, each once and in their order.
 
         The first call sets the scale and the bounds by the distances in its X.
 
@@ -137,13 +113,12 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         -------
         self
         """
-        return self._learn(X, y, comparisons, first=not hasattr(self, "components_"), max_iter=1)
+        return self._checked_fit(X, y, comparisons, first=not hasattr(self, "components_"), max_iter=1)
 
-    def _learn(self, X: Any, y: Any, comparisons: Any, *, first: bool, max_iter: int) -> Self:
-        check_parameters(self)
-        with unchanged_on_failure(self), self._monitor(max_iter=max_iter) as monitor:
-            n_pairs, n_updates = (0, 0) if first else (self.n_pairs_, self.n_updates_)
-            random = resumed_generator(self.random_state, n_pairs)
+    def _fit(self, X: Any, y: Any, comparisons: Any, first: bool = True, max_iter: int | None = None) -> None:
+        n_pairs, n_updates = (0, 0) if first else (self.n_pairs_, self.n_updates_)
+        random = resumed_generator(self.random_state, n_pairs)
+        with self._monitor(max_iter=max_iter or self.max_iter) as monitor:
             table, signed = validate_pairs(self, X, y, comparisons, random, reset=first)
             if first:
                 squares = squared_distance_sample(table, random)
@@ -157,7 +132,6 @@ class LEGO(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
                 problem = PairProblem(table, signed, self.bounds_, lego_change, self.learning_rate)
                 result = PairPasses().solve(problem, matrix, monitor)
                 self.components_ = fix_signs(psd_factor(matrix))
-            self.n_updates_ = n_updates + result.solution[1]
-            self.n_pairs_ = n_pairs + result.history[-1]["n_steps"]
-        self._set_result(result)
-        return self
+        self.n_updates_: int = n_updates + result.solution[1]
+        self.n_pairs_: int = n_pairs + result.history[-1]["n_steps"]
+        self._set_result(result, stacklevel=5)

@@ -3,9 +3,9 @@
 A triplet (a, b, c) is the rank-one matrix x zᵀ with x = X[a] and z = X[b] - X[c]: no step makes a matrix of its
 own. Dense features of few columns go through `sdca_dense`, which changes the matrix for one triplet and reads off
 the score of the next in one pass over it. Dense features of many columns go by blocks
-(:mod:`nearer.similarity.blocks`), of which only the coefficients are found here. Of sparse rows only the entries
+(:mod:`nearer.similarity.triplets`), of which only the coefficients are found here. Of sparse rows only the entries
 that are there are touched. ``duals`` are `nearer.similarity.sdca.Duals`;
-``add_step`` and ``pair_change`` are bound to one of the functions below.
+``coefficient``, ``add_step`` and ``pair_change`` are bound to one of the functions below.
 """
 
 # ruff: noqa: F821
@@ -13,25 +13,20 @@ from collections.abc import Callable
 from typing import Any
 
 # Bound when a loop is compiled.
+coefficient: Callable
 add_step: Callable
 pair_change: Callable
 
 
-def sdca_dense(X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, z: Any, z_next: Any) -> None:
-    """Take a step of Algorithm 1 for each pick; ``z`` and ``z_next`` are space for one row of X."""
+def sdca_dense(
+    X: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, score: float, z: Any, z_next: Any
+) -> None:
+    """Take a step of Algorithm 1 for each pick, the first with this score and z; ``z_next`` is space for another z."""
     d = X.shape[1]
     i = picks[0]
-    a, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
-    score = 0.0
-    for k in range(d):
-        z[k] = X[b, k] - X[c, k]
-    for r in range(d):
-        part = 0.0
-        for k in range(d):
-            part += matrix[r, k] * z[k]
-        score += X[a, r] * part
+    a = rows[i, 0]
     for t in range(picks.size):
-        change = _ascend(duals, i, score, now + t + 1)
+        change = ascend(duals, i, score, now + t + 1)
         i = picks[min(t + 1, picks.size - 1)]
         a_next, b, c = rows[i, 0], rows[i, 1], rows[i, 2]
         for k in range(d):
@@ -68,17 +63,34 @@ def scores_dense(left: Any, X: Any, rows: Any, scores: Any) -> None:
         scores[t] = score
 
 
-def sdca_block(scores: Any, products: Any, duals: Any, picks: Any, now: int, changes: Any) -> None:
-    """Find the coefficients of a block of steps from scores before it and inner products within it."""
+def dense_block(scores: Any, products: Any, state: Any, picks: Any, now: int, changes: Any) -> float:
+    """Find the coefficients of a block of steps from scores before it and inner products; return the sum of losses."""
+    total = 0.0
     for t in range(picks.size):
         score = scores[t]
         for s in range(t):
             score += changes[s] * products[t, s]
-        changes[t] = _ascend(duals, picks[t], score, now + t + 1)
+        changes[t] = coefficient(state, picks[t], score, now + t + 1)
+        total += max(0.0, 1.0 - score)
+    return total
 
 
-def _ascend(duals: Any, i: int, score: float, now: int) -> float:
-    """Take the closed-form step of dual variable i; return the coefficient of its triplet's matrix.
+def sparse_steps(table: Any, rows: Any, state: Any, picks: Any, now: int, matrix: Any, workspace: Any) -> float:
+    """Take a step for each pick, in order; return the sum of losses before each."""
+    total = 0.0
+    for t in range(picks.size):
+        i = picks[t]
+        size = _difference(table, rows[i, 1], rows[i, 2], workspace)
+        score = _score(table, rows[i, 0], matrix, workspace, size)
+        change = coefficient(state, i, score, now + t + 1)
+        if change != 0.0:
+            add_step(table, rows[i, 0], change, matrix, workspace, size)
+        total += max(0.0, 1.0 - score)
+    return total
+
+
+def ascend(duals: Any, i: int, score: float, now: int) -> float:
+    """Take the closed-form step of dual variable i of SDCA; return the coefficient of its triplet's matrix.
 
     ``sums`` adds up the old value times the steps that it stood, for the average.
     """
@@ -90,42 +102,10 @@ def _ascend(duals: Any, i: int, score: float, now: int) -> float:
     return duals.weight[i] * step
 
 
-def oasis_block(scores: Any, products: Any, caps: Any, changes: Any) -> float:
-    """Find the passive-aggressive coefficients of a block of triplets, in order; return the sum of losses."""
-    total = 0.0
-    for t in range(scores.size):
-        score = scores[t]
-        for s in range(t):
-            score += changes[s] * products[t, s]
-        loss = max(0.0, 1.0 - score)
-        square = products[t, t]
-        changes[t] = min(caps[t], loss / square) if square > 0.0 else 0.0
-        total += loss
-    return total
-
-
-def sdca_sparse(table: Any, rows: Any, duals: Any, picks: Any, now: int, matrix: Any, workspace: Any) -> None:
-    """Take a step of Algorithm 1 for each pick; `table` and `workspace` as `Triplets` has them."""
-    for t in range(picks.size):
-        i = picks[t]
-        size = _difference(table, rows[i, 1], rows[i, 2], workspace)
-        score = _score(table, rows[i, 0], matrix, workspace, size)
-        change = _ascend(duals, i, score, now + t + 1)
-        if change != 0.0:
-            add_general(table, rows[i, 0], change, matrix, workspace, size)
-
-
-def oasis_sparse(table: Any, rows: Any, squares: Any, caps: Any, matrix: Any, workspace: Any) -> float:
-    """Take a passive-aggressive step for each row, in order; return the sum of losses before each step."""
-    total = 0.0
-    for t in range(len(rows)):
-        size = _difference(table, rows[t, 1], rows[t, 2], workspace)
-        score = _score(table, rows[t, 0], matrix, workspace, size)
-        if score < 1.0 and squares[t] > 0.0:
-            change = min(caps[t], (1.0 - score) / squares[t])
-            add_step(table, rows[t, 0], change, matrix, workspace, size)
-        total += max(0.0, 1.0 - score)
-    return total
+def passive_aggressive(state: Any, i: int, score: float, now: int) -> float:
+    """Return the coefficient of OASIS: the smallest that meets the margin, capped."""
+    squares, caps = state
+    return min(caps[i], max(0.0, 1.0 - score) / squares[i]) if squares[i] > 0.0 else 0.0
 
 
 def scores_sparse(table: Any, rows: Any, matrix: Any, workspace: Any, scores: Any) -> None:
@@ -195,10 +175,7 @@ def add_symmetric(table: Any, a: int, change: float, matrix: Any, workspace: Any
 
 
 def pair_pass(X: Any, pairs: Any, signs: Any, bounds: Any, state: Any, matrix: Any, z: Any, moved: Any) -> int:
-    """Take a step for each pair; return how many violated their bound. ``z``, ``moved``: space for a row each.
-
-    ``state`` is that of `itml_change` or `lego_change`: a parameter, multipliers and bounds with slack.
-    """
+    """Take a step for each pair; return how many violated their bound. ``z``, ``moved``: space for a row each."""
     d = X.shape[1]
     violated = 0
     for t in range(len(pairs)):

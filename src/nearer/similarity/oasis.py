@@ -2,21 +2,19 @@
 
 Each triplet is seen once, in order: W ← W + τ Xᵢ with τ = min(C, (1 - ⟨W, Xᵢ⟩)₊ / ‖Xᵢ‖²), the smallest change that
 satisfies it with a margin of one, capped. Among symmetric matrices the step goes along the symmetric part of Xᵢ. A
-matrix is kept positive semidefinite by projecting every so many steps, and once more at the end.
+matrix is kept positive semidefinite by projecting at intervals, and once more at the end.
 """
 
 from typing import ClassVar
 
 import numpy as np
 
-from nearer.jit import bind
 from nearer.monitor import Monitor
 from nearer.parameters import BOOL, POSITIVE, parametrized
 from nearer.psd import project_psd
 from nearer.similarity import loops
-from nearer.similarity.blocks import BLOCK, add_products, step_blocks
 from nearer.similarity.problem import Problem, Solution
-from nearer.similarity.triplets import Triplets
+from nearer.similarity.triplets import Triplets, take_steps
 from nearer.solver import Solver
 
 MIN_STEPS_BETWEEN = 64  # from one projection to the next, or as many as there are columns
@@ -39,9 +37,9 @@ class OASIS(Solver):
 
     Examples
     --------
-    >>> from nearer.similarity import OASIS
-    >>> OASIS(aggressiveness=0.01)
-    OASIS(aggressiveness=0.01)
+    >>> from nearer.similarity import OASIS, BilinearSimilarity
+    >>> BilinearSimilarity(OASIS(aggressiveness=0.01))
+    BilinearSimilarity(solver=OASIS(aggressiveness=0.01))
     """
 
     needs = ("triplets",)
@@ -53,16 +51,18 @@ class OASIS(Solver):
     symmetric: bool = False
 
     def _solve(self, problem: Problem, start: Solution | None, monitor: Monitor) -> Solution:
-        """Pass over the triplets, on from a solution or from the identity."""
+        """Pass over the triplets from a solution, or from the identity."""
         triplets, n = problem.triplets, len(problem.triplets)
         symmetric = self.symmetric or problem.psd
-        matrix, n_steps = self._first_matrix(triplets, start, symmetric)
+        start = start or Solution(np.eye(triplets.n_features))
+        matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
+        matrix, n_steps = 0.5 * (matrix + matrix.T) if symmetric else matrix, start.n_steps
         caps = self.aggressiveness * triplets.weights
         between = max(MIN_STEPS_BETWEEN, len(matrix)) if problem.psd else n
         go_on = True
         while go_on:
             loss, done = 0.0, 0
-            while done < n:  # projections come every so many steps, in one fit or several
+            while done < n:  # projections come at fixed steps, in one fit or several
                 stop = min(n, done + between - n_steps % between)
                 loss += oasis_steps(triplets, matrix, np.arange(done, stop), caps, symmetric)
                 n_steps, done = n_steps + stop - done, stop
@@ -73,33 +73,10 @@ class OASIS(Solver):
             return Solution(project_psd(matrix), n_steps=n_steps, running_matrix=matrix)
         return Solution(matrix, n_steps=n_steps)
 
-    @staticmethod
-    def _first_matrix(triplets: Triplets, start: Solution | None, symmetric: bool) -> tuple[np.ndarray, int]:
-        if start is None:
-            return np.eye(triplets.n_features), 0
-        matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
-        return (0.5 * (matrix + matrix.T) if symmetric else matrix), start.n_steps
-
 
 def oasis_steps(
     triplets: Triplets, matrix: np.ndarray, which: np.ndarray, caps: np.ndarray, symmetric: bool
 ) -> float:
-    """Take a passive-aggressive step for each of some triplets, in order, changing the matrix in place.
-
-    Return the sum of the losses (1 - ⟨W, Xᵢ⟩)₊, each before its step. ``caps`` has the largest coefficient of
-    every triplet; with ``symmetric`` the matrix is, and stays, symmetric.
-    """
-    if triplets.sparse:
-        squares = (triplets.symmetric_squares if symmetric else triplets.squares)[which]
-        loop = bind(loops.oasis_sparse, add_step=loops.add_symmetric if symmetric else loops.add_general)
-        return float(loop(triplets.table, triplets.rows[which], squares, caps[which], matrix, triplets.workspace))
-    changes, total, loop = np.empty(BLOCK), 0.0, bind(loops.oasis_block)
-    for block, x, z, scores, products in step_blocks(triplets, matrix, which, symmetric):
-        total += loop(scores, products, caps[which[block]], changes)
-        steps = changes[: len(x)]
-        if symmetric:
-            add_products(matrix, x, z, 0.5 * steps)
-            add_products(matrix, z, x, 0.5 * steps)
-        else:
-            add_products(matrix, x, z, steps)
-    return total
+    """Take passive-aggressive steps for some triplets; ``caps`` has the largest coefficient of every triplet."""
+    state = triplets.symmetric_squares if symmetric else triplets.squares, caps
+    return take_steps(triplets, matrix, which, loops.passive_aggressive, state, symmetric=symmetric)

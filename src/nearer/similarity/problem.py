@@ -1,4 +1,4 @@
-"""The regularised problem of a bilinear similarity, its dual, and the gap between the two.
+"""The regularized problem of a bilinear similarity, its dual, and the gap between the two.
 
 The objective is P(M) = Σ pᵢ (1 - sᵢ)₊² + λ/2 ‖M‖² with scores sᵢ = ⟨M, Xᵢ⟩ and shares pᵢ (1/n without weights).
 The dual is D(α) = Σ pᵢ (αᵢ - αᵢ²/4) - λ/2 ‖M(α)‖² over α ≥ 0, M(α) = Σ pᵢ αᵢ Xᵢ / λ.
@@ -40,10 +40,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: M; of SDCA the gap and the dual variables that prove it; of OASIS its steps.
-
-    ``running_matrix`` is what OASIS learns on from where M is its projection.
-    """
+    """What a solver returns: M; of SDCA also the gap and the dual variables; of OASIS what it continues from."""
 
     matrix: np.ndarray
     gap: float | None = None
@@ -53,17 +50,9 @@ class Solution:
 
 
 def duality_gap(shares: np.ndarray, alpha: np.ndarray, scores: np.ndarray) -> float:
-    """Return P(M(α)) - D(α) from the scores under M(α).
-
-    Examples
-    --------
-    >>> duality_gap(np.array([0.5, 0.5]), np.array([0.0, 1.0]), np.array([0.0, 0.5]))
-    0.5
-    """
-    terms = np.where(
-        scores <= 1.0, np.square(1.0 - scores - 0.5 * alpha), alpha * (scores - 1.0) + 0.25 * alpha**2
-    )
-    return float(shares @ terms)
+    """Return P(M(α)) - D(α) from the scores under M(α)."""
+    missing, beyond = np.square(1.0 - scores - 0.5 * alpha), alpha * (scores - 1.0) + 0.25 * alpha**2
+    return float(shares @ np.where(scores <= 1.0, missing, beyond))
 
 
 def primal(shares: np.ndarray, scores: np.ndarray, matrix: np.ndarray, regularization: float) -> float:

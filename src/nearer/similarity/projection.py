@@ -12,25 +12,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 
-def is_projection(model: Any) -> bool:
-    """Whether the model is a projection of features; AttributeError otherwise."""
-    if not model._is_projection:
-        raise AttributeError("a model with psd=False has two maps, of queries and of items: it is no projection")
-    return True
+def available(condition: Callable[[Any], bool], otherwise: str) -> Callable[[Any], Any]:
+    """Return scikit-learn's ``available_if`` of a condition on the model, with the error of a model without it."""
+
+    def check(model: Any) -> bool:
+        if not condition(model):
+            raise AttributeError(otherwise)
+        return True
+
+    return available_if(check)
 
 
-def is_similarity(model: Any) -> bool:
-    """Whether the model is a similarity; AttributeError otherwise."""
-    if model._metric != "inner product":
-        raise AttributeError("this model is a distance: see distance and pair_distance")
-    return True
-
-
-def is_distance(model: Any) -> bool:
-    """Whether the model is a distance; AttributeError otherwise."""
-    if model._metric != "euclidean":
-        raise AttributeError("this model is a similarity: see similarity and pair_score")
-    return True
+if_projection = available(
+    lambda model: model._is_projection,
+    "a model with psd=False has two maps, of queries and of items: it is no projection",
+)
+if_similarity = available(
+    lambda model: model._metric == "inner product", "this model is a distance: see distance and pair_distance"
+)
+if_distance = available(
+    lambda model: model._metric == "euclidean", "this model is a similarity: see similarity and pair_score"
+)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -54,7 +56,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X : table of shape (n, d)
-            Features.
+            Features, of objects that are known or new.
 
         Returns
         -------
@@ -62,7 +64,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         return np.asarray(self._table(X) @ self._projection.T)
 
-    @available_if(is_distance)
+    @if_distance
     def get_metric(self) -> Callable[..., float]:
         """Return the distance as a function of two vectors, as scikit-learn's ``metric=`` takes it.
 
@@ -80,7 +82,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         return metric
 
-    @available_if(is_distance)
+    @if_distance
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the matrix M = LᵀL of the distance √((x - x')ᵀM(x - x'))."""
         return self._projection.T @ self._projection

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.random_state import child_generator
@@ -26,9 +25,10 @@ from nearer.parameters import (
     parametrized,
     unchanged_on_failure,
 )
-from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.psd import fix_signs
+from nearer.similarity.comparer import FeatureComparer
 from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
-from nearer.similarity.row_space import varying_directions
+from nearer.similarity.row_space import center_groups, varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
@@ -77,7 +77,6 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
     _constraints: ClassVar = {
         "n_components": either(NONE, COUNT),
@@ -127,16 +126,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
 
 
 def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
-    """Return the map in whose points the covariance within chunks is the identity, where rows vary.
-
-    Fewer components than columns are the best directions by Fisher's criterion; rows of zeros stand for directions
-    in which X does not vary.
-
-    Examples
-    --------
-    >>> whitening(np.array([[0.0, 0.0], [2.0, 6.0], [9.0, 6.0], [9.0, 0.0]]), np.array([0, 0, 1, 1]), 1).shape
-    (1, 2)
-    """
+    """Return L, in whose points the covariance within chunks is the identity; with fewer rows, the best by Fisher."""
     spread = np.ptp(X, axis=0)
     spread[spread == 0.0] = 1.0
     rows = (X - X.mean(axis=0)) / spread  # columns in equal units, for precision
@@ -160,45 +150,31 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
         return (axes / np.sqrt(values)) @ axes.T / spread
     # eigh made the total covariance of the directions the identity, and their share of it within chunks diagonal.
     components = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
-    return np.vstack([components, np.zeros((n_components - len(components), X.shape[1]))])
+    return np.vstack(
+        [components, np.zeros((n_components - len(components), X.shape[1]))]
+    )  # X does not vary further
 
 
 def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:
     """Return the covariance of rows around the means of their chunks; rows without a chunk are left out."""
     inside = chunks >= 0
-    members, numbers = rows[inside], chunks[inside]
-    sizes = np.bincount(numbers)
-    if sizes.max(initial=0) < 2:
-        raise ValueError(f"of {len(sizes)} chunks none has two members: no two rows belong together")
-    belongs = csr_array((np.ones(len(members)), numbers, np.arange(len(members) + 1)), (len(members), len(sizes)))
-    means = (belongs.T @ members) / np.maximum(sizes, 1)[:, None]
-    off = members - means[numbers]
+    n_chunks, largest = chunks.max(initial=-1) + 1, np.bincount(chunks[inside]).max(initial=0)
+    if largest < 2:
+        raise ValueError(f"of {n_chunks} chunks none has two members: no two rows belong together")
+    off = center_groups(rows[inside], chunks[inside])
     return off.T @ off / len(off)
 
 
 def draw_chunks(labels: np.ndarray, n_chunks: int, size: int, random: np.random.Generator) -> np.ndarray:
-    """Draw chunks from labels: divide the members of each class into chunks and select some of these.
-
-    Examples
-    --------
-    >>> random = np.random.default_rng(0)
-    >>> np.unique(draw_chunks(np.array([0, 0, 0, 1, 1, 1, 1]), 2, 2, random), return_counts=True)[1].tolist()
-    [3, 2, 2]
-    """
+    """Draw chunks from labels: divide the members of each class into chunks and select some of these."""
     order = random.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
-    sizes = np.bincount(labels)
-    place = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # among the members of its class
-    n_full = sizes // size  # chunks of each class
-    number = np.where(place // size < np.repeat(n_full, sizes), place // size, -1)
-    number = np.where(number >= 0, number + np.repeat(np.cumsum(n_full) - n_full, sizes), -1)
-    total = int(n_full.sum())
-    if n_chunks > total:
-        raise ValueError(f"these labels make at most {total} chunks of {size} members; n_chunks={n_chunks}")
-    selected = np.full(total + 1, -1)  # the last is for rows in no chunk, numbered -1
-    selected[random.choice(total, n_chunks, replace=False)] = np.arange(n_chunks)
-    chunks = np.empty(len(labels), dtype=np.intp)
-    chunks[order] = selected[number]
+    classes = np.split(order, np.cumsum(np.bincount(labels))[:-1])
+    full = np.concatenate([rows[: len(rows) // size * size].reshape(-1, size) for rows in classes])
+    if n_chunks > len(full):
+        raise ValueError(f"these labels make at most {len(full)} chunks of {size} members; n_chunks={n_chunks}")
+    chunks = np.full(len(labels), -1, dtype=np.intp)
+    chunks[full[random.choice(len(full), n_chunks, replace=False)]] = np.arange(n_chunks)[:, None]
     return chunks
 
 

@@ -1,4 +1,4 @@
-"""How strong the regularisation should be: ``regularization="auto"`` of a bilinear similarity.
+"""How strong the regularization should be: ``regularization="auto"`` of a bilinear similarity.
 
 With labels, a fifth of the objects of each class is held out and judged by mean average precision: each as a query
 against the others. With comparisons, some answers are held out and judged by the share satisfied. Candidates go
@@ -6,6 +6,7 @@ from large to small, each started from the dual variables of the last.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,11 +44,7 @@ class Trained(NamedTuple):
 def select_regularization(
     problem: Problem, comparisons: Comparisons, labels: np.ndarray | None, solver: Any, monitor: Monitor
 ) -> tuple[float, np.ndarray | None, Selection]:
-    """Return the λ that predicts what was held out best, dual variables to start from, and what was tried.
-
-    ``problem`` is of all triplets, and ``comparisons`` has these as answers; ``labels`` is None where they were
-    not drawn from labels. The solver solves the problems of the folds from dual variables.
-    """
+    """Return the λ that predicts held-out data best, dual variables to start from, and what was tried."""
     table, random = problem.triplets.X, problem.random
     numbered = Comparisons(comparisons, extra={"row": np.arange(len(comparisons))})
     part = subsample(numbered, _max_judged(table), random)
@@ -66,12 +63,10 @@ def select_regularization(
         solution = solver.solve(trial, None if start is None else start.alpha, child).solution
         return Trained(solution.alpha, 1.0 - fold.score(solution.matrix))
 
-    def judge(fold: Fold, trained: Trained) -> np.ndarray:
-        return np.array([trained.loss])
-
     candidates = [candidate * unit for candidate in CANDIDATES]
+    rules: dict[str, Any] = {"rule": best, "give_up": no_better_twice}
     selection = search(
-        "regularization", candidates, folds, fit, judge, monitor, rule=best, give_up=no_better_twice
+        "regularization", candidates, folds, fit, lambda fold, trained: trained.loss, monitor, **rules
     )
     assert selection.chosen is not None  # there are folds
     alpha = np.zeros(len(problem.triplets))
@@ -88,29 +83,32 @@ def _max_judged(table: Any) -> int:
 
 def _folds(table: Any, labels: np.ndarray, part: Comparisons, random: np.random.Generator) -> list[Fold]:
     """Return triplets among some objects, and the mean average precision among the others."""
+
+    def score(objects: Any, classes: np.ndarray, matrix: np.ndarray) -> float:
+        return mean_average_precision(np.asarray(objects @ (objects @ matrix).T).T, classes)
+
     folds = []
     for inside, held_out in class_folds(labels, random):
-        chosen = inside[part.rows].all(axis=1)
-        classes = labels[held_out]
-        if not chosen.any() or len(np.unique(classes)) in (0, 1, len(classes)):
-            continue  # nothing to learn from, or no query with objects both of its class and of others
-        objects = table[held_out]
-
-        def score(matrix: np.ndarray, objects: Any = objects, classes: np.ndarray = classes) -> float:
-            return mean_average_precision(np.asarray(objects @ (objects @ matrix).T).T, classes)
-
-        folds.append(Fold(Triplets(table, part.rows[chosen]), part.extra["row"][chosen], score))
+        chosen, classes = inside[part.rows].all(axis=1), labels[held_out]
+        if chosen.any() and 1 < len(np.unique(classes)) < len(
+            classes
+        ):  # some query has objects of its class and others
+            precision = partial(score, table[held_out], classes)
+            folds.append(Fold(Triplets(table, part.rows[chosen]), part.extra["row"][chosen], precision))
     return folds
 
 
 def _folds_of_answers(table: Any, part: Comparisons, random: np.random.Generator) -> list[Fold]:
     """Return some of the comparisons, and the share satisfied of the others."""
-    folds = []
-    for train, test in answer_folds(part, random):
-        held_out = Triplets(table, test.rows, test.weights)
 
-        def score(matrix: np.ndarray, held_out: Triplets = held_out) -> float:
-            return float(held_out.shares @ (held_out.scores(matrix) > 0.0))
+    def score(held_out: Triplets, matrix: np.ndarray) -> float:
+        return float(held_out.shares @ (held_out.scores(matrix) > 0.0))
 
-        folds.append(Fold(Triplets(table, train.rows, train.weights), train.extra["row"], score))
-    return folds
+    return [
+        Fold(
+            Triplets(table, train.rows, train.weights),
+            train.extra["row"],
+            partial(score, Triplets(table, test.rows, test.weights)),
+        )
+        for train, test in answer_folds(part, random)
+    ]

@@ -1,17 +1,15 @@
-"""Directions in which a table varies at all: nothing can be learned about the others, and their weight is 0."""
+"""How a table varies: the directions in which it does, and its variation within groups of rows.
+
+Nothing can be learned about directions in which a table does not vary, and their weight is 0.
+"""
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
 
 
 def varying_directions(X: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns that span the rows of a centred X; the identity where all directions vary.
-
-    Examples
-    --------
-    >>> varying_directions(np.array([[1.0, 0.0], [-1.0, 0.0]])).shape
-    (2, 1)
-    """
+    """Return orthonormal columns that span the rows of a centered X; the identity where all directions vary."""
     n, d = X.shape
     spread = np.ptp(X, axis=0)
     columns = np.flatnonzero(spread > 0.0)
@@ -28,3 +26,10 @@ def varying_directions(X: np.ndarray) -> np.ndarray:
     directions = np.zeros((d, spanning.shape[1]))
     directions[columns] = np.linalg.qr(spanning)[0]
     return directions
+
+
+def center_groups(rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return rows minus the mean of their group; groups are numbered from 0."""
+    sizes = np.bincount(numbers)
+    member = csr_array((np.ones(len(rows)), numbers, np.arange(len(rows) + 1)), (len(rows), len(sizes)))
+    return rows - ((member.T @ rows) / np.maximum(sizes, 1)[:, None])[numbers]

@@ -1,16 +1,24 @@
-"""Stochastic dual coordinate ascent for a relative similarity: Algorithm 1 of the paper, and its three outputs."""
+"""Stochastic dual coordinate ascent for a relative similarity: Algorithm 1 of the paper, and its three outputs.
 
-from typing import ClassVar, NamedTuple
+Algorithm 1 does not keep M ⪰ 0, and projecting its result is wrong: it can be worse than M = 0. The Lagrangian of the
+constrained problem (4) gives M(α) = Π₊(½(V + Vᵀ)), V = Σ pᵢ αᵢ Xᵢ / λ, and the dual D(α) = Σ pᵢ (αᵢ - αᵢ²/4) - λ/2
+‖M(α)‖² over α ≥ 0. It is smooth, with slopes pᵢ(1 - αᵢ/2 - sᵢ), so L-BFGS with bounds maximizes it. A projection is
+orthogonal to what it took away, so that λ‖M(α)‖² = Σ pᵢ αᵢ sᵢ holds as before, and the gap is the same sum of squares.
+"""
+
+from contextlib import suppress
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.optimize import Bounds, minimize
 
 from nearer.jit import bind
 from nearer.monitor import Monitor
 from nearer.parameters import one_of, parametrized
+from nearer.psd import project_psd
 from nearer.similarity import loops
-from nearer.similarity.blocks import BLOCK, add_products, step_blocks
 from nearer.similarity.problem import Problem, Solution
-from nearer.similarity.triplets import Triplets
+from nearer.similarity.triplets import Triplets, take_steps
 from nearer.solver import Solver
 
 FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where single steps are fastest
@@ -18,7 +26,7 @@ FEW_COLUMNS = 80  # a matrix that small stays in the innermost cache, where sing
 
 @parametrized
 class SDCA(Solver):
-    """Stochastic dual coordinate ascent: each step maximises the dual along the variable of one triplet.
+    """Stochastic dual coordinate ascent: each step maximizes the dual along the variable of one triplet.
 
     An epoch draws as many triplets as there are, uniformly. The fit converges when the duality gap is no more than
     ``tol``.
@@ -56,7 +64,7 @@ class SDCA(Solver):
         chosen = half + 1 + int(random.integers(last - half))  # the step whose iterate "random" returns
         sample = None
         while monitor.go_on(
-            ascent.matrix, **problem.evaluate(ascent.matrix, ascent.alpha), n_steps=ascent.n_steps
+            ascent.matrix, n_steps=ascent.n_steps, **problem.evaluate(ascent.matrix, ascent.alpha)
         ):
             end = ascent.n_steps + n
             for stop in sorted({half, chosen, end}):
@@ -88,10 +96,7 @@ class Duals(NamedTuple):
 
 
 class Ascent:
-    """The state of stochastic dual coordinate ascent: ``alpha``, ``matrix`` = M(α), and ``n_steps`` taken.
-
-    Starts from dual variables, or from 0.
-    """
+    """The state of SDCA: ``alpha``, 0 by default, ``matrix`` = M(α), and ``n_steps`` taken."""
 
     def __init__(self, triplets: Triplets, regularization: float, alpha: np.ndarray | None = None) -> None:
         self.triplets = triplets
@@ -110,10 +115,7 @@ class Ascent:
         self._duals = Duals(self.weight, self.curvature, self.alpha, np.zeros(n), changed_at)
 
     def average(self) -> np.ndarray:
-        """Return the mean of the dual variables since the average was begun.
-
-        Each step changes one of them, so it is enough to add up, at a change, how long the old value stood.
-        """
+        """Return the mean of the dual variables since the average was begun, from how long each value stood."""
         taken = self.n_steps - self._first
         if taken == 0:
             return self.alpha.copy()
@@ -124,15 +126,53 @@ class Ascent:
         triplets = self.triplets
         if len(picks) == 0:
             return
-        if triplets.sparse:
-            loop, rows = bind(loops.sdca_sparse), (triplets.table, triplets.rows)
-            loop(*rows, self._duals, picks, self.n_steps, self.matrix, triplets.workspace)
-        elif triplets.n_features < FEW_COLUMNS:
-            loop, workspace = bind(loops.sdca_dense), np.empty((2, triplets.n_features))
-            loop(triplets.X, triplets.rows, self._duals, picks, self.n_steps, self.matrix, *workspace)
+        if triplets.sparse or triplets.n_features >= FEW_COLUMNS:
+            take_steps(triplets, self.matrix, picks, loops.ascend, self._duals, self.n_steps)
         else:
-            loop, changes = bind(loops.sdca_block), np.empty(BLOCK)
-            for block, x, z, scores, products in step_blocks(triplets, self.matrix, picks):
-                loop(scores, products, self._duals, picks[block], self.n_steps + block.start, changes)
-                add_products(self.matrix, x, z, changes[: len(x)])
+            x, z = (part[0] for part in triplets.gather(picks[:1]))
+            first, rows = (float(x @ self.matrix @ z), z, np.empty_like(z)), (triplets.X, triplets.rows)
+            bind(loops.sdca_dense)(*rows, self._duals, picks, self.n_steps, self.matrix, *first)
         self.n_steps += len(picks)
+
+
+class ConstrainedDual(Solver):
+    """The positive semidefinite matrix of the smallest objective, by L-BFGS over the dual variables."""
+
+    needs = ("evaluate", "matrix")
+    regularized: ClassVar = True
+    default_max_iter: ClassVar = 1000
+
+    def _solve(self, problem: Problem, start: np.ndarray | None, monitor: Monitor) -> Solution:
+        """Maximize the dual from dual variables, or from 0; return the iterate of the smallest gap."""
+        n, shares, ridge = len(problem.triplets), problem.triplets.shares, problem.regularization
+        alpha = np.zeros(n) if start is None else start
+        best = Solution(np.empty(0), np.inf)
+        last = np.full(n, np.nan), np.empty(0), np.empty(0)
+
+        def matrix_and_scores(alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            nonlocal last
+            if not np.array_equal(last[0], alpha):
+                matrix = project_psd(problem.matrix(alpha))
+                last = alpha.copy(), matrix, problem.triplets.scores(matrix)
+            return last[1:]
+
+        def minus_dual(alpha: np.ndarray) -> tuple[float, np.ndarray]:
+            matrix, scores = matrix_and_scores(alpha)
+            dual = shares @ (alpha - 0.25 * alpha**2) - 0.5 * ridge * np.vdot(matrix, matrix)
+            return -n * float(dual), -n * shares * (1.0 - 0.5 * alpha - scores)
+
+        def report(alpha: np.ndarray) -> None:
+            nonlocal best
+            matrix, scores = matrix_and_scores(alpha)
+            record = problem.evaluate(matrix, alpha, scores)
+            if best.gap is None or record["gap"] < best.gap:
+                best = Solution(matrix, record["gap"], alpha.copy())
+            if not monitor.go_on(matrix, **record):
+                raise StopIteration
+
+        limits = {"maxiter": monitor.max_iter + 1, "maxfun": 10 * monitor.max_iter, "ftol": 0.0, "gtol": 0.0}
+        how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": Bounds(np.zeros(n), np.inf), "options": limits}
+        with suppress(StopIteration):
+            report(alpha)
+            minimize(minus_dual, alpha, jac=True, callback=report, **how)
+        return best

@@ -4,12 +4,20 @@ Triplet i is (x, x⁺, x⁻), three rows of X, and stands for the rank-one matri
 matrix M is ⟨M, Xᵢ⟩. Neither is computed one by one: all scores come from the product X M, and a sum of
 coefficients times Xᵢ is Xᵀ T X with T sparse, one entry per pair of objects. Dense and sparse features have the
 same few operations, so a solver does not see the difference.
+
+Many steps on a dense table are taken at once, with the result of one step after another. A step needs the score of its
+triplet under the matrix as the steps before it left it. Within a block of steps that score is the one before the block
+plus the changes of the earlier steps times inner products ⟨Xₛ, Xₜ⟩ = (xₛ·xₜ)(zₛ·zₜ). So a block takes three products of
+matrices, a small triangular recursion and one more product to change the matrix: the iterates of the printed algorithm
+at the speed of matrix products, where a pass over a large matrix per step would be bound by memory.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 from scipy.sparse import csr_array, issparse
 
 from nearer.comparisons.rows import blocks
@@ -17,13 +25,11 @@ from nearer.jit import bind
 from nearer.similarity import loops
 
 ENTRIES = 1 << 22  # numbers that a temporary table may hold
+BLOCK = 64  # steps
 
 
 class Triplets:
-    """Triplets of rows of a table X, dense or CSR: anchor, the more similar one, the less similar one.
-
-    ``weights`` are 1 by default, and ``shares`` are the weights scaled to a sum of one.
-    """
+    """Rows (anchor, more similar, less similar) of a table X, dense or CSR; ``shares`` are weights of sum one."""
 
     def __init__(self, X: Any, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
         self.X = X
@@ -44,10 +50,6 @@ class Triplets:
         """Whether the table is sparse."""
         return issparse(self.X)
 
-    def blocks(self) -> list[slice]:
-        """Return slices of the triplets whose rows make tables of bounded size."""
-        return list(blocks(len(self), max(1, ENTRIES // max(1, self.n_features))))
-
     def gather(self, which: Any) -> tuple[Any, Any]:
         """Return x and x⁺ - x⁻ of some triplets, as two tables."""
         rows = self.rows[which]
@@ -64,7 +66,8 @@ class Triplets:
         return 0.5 * (self.squares + self._each(lambda x, z: row_products(x, z) ** 2))
 
     def _each(self, what: Any) -> np.ndarray:
-        parts = [what(*self.gather(block)) for block in self.blocks()]
+        size = max(1, ENTRIES // max(1, self.n_features))
+        parts = [what(*self.gather(block)) for block in blocks(len(self), size)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def scores(self, matrix: np.ndarray) -> np.ndarray:
@@ -108,14 +111,47 @@ class Triplets:
 
 
 def row_products(left: Any, right: Any) -> np.ndarray:
-    """Return the inner product of each row with the same row of another table.
-
-    Examples
-    --------
-    >>> row_products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    array([11.])
-    """
+    """Return the inner product of each row with the same row of another table."""
     if issparse(left) or issparse(right):
         thin, other = (left, right) if issparse(left) else (right, left)
         return np.asarray(thin.multiply(other).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", left, right)
+
+
+def take_steps(
+    triplets: Triplets,
+    matrix: np.ndarray,
+    picks: np.ndarray,
+    coefficient: Callable,
+    state: Any,
+    now: int = 0,
+    symmetric: bool = False,
+) -> float:
+    """Take a step for each pick, in order and in place; return the sum of the losses before each.
+
+    ``coefficient`` is `ascend` or `passive_aggressive` of the loops, with its state. With ``symmetric`` the matrix is,
+    and stays, symmetric.
+    """
+    if triplets.sparse:
+        add_step = loops.add_symmetric if symmetric else loops.add_general
+        loop = bind(loops.sparse_steps, coefficient=coefficient, add_step=add_step)
+        return float(loop(triplets.table, triplets.rows, state, picks, now, matrix, triplets.workspace))
+    loop, changes, total = bind(loops.dense_block, coefficient=coefficient), np.empty(BLOCK), 0.0
+    for block in blocks(len(picks), BLOCK):
+        x, z = triplets.gather(picks[block])
+        scores = np.einsum("ij,ij->i", x @ matrix, z)
+        products = (x @ x.T) * (z @ z.T)
+        if symmetric:
+            crossed = x @ z.T
+            products = 0.5 * (products + crossed * crossed.T)
+        total += loop(scores, products, state, picks[block], now + block.start, changes)
+        steps = (0.5 if symmetric else 1.0) * changes[: len(x)]
+        add_products(matrix, x, z, steps)
+        if symmetric:
+            add_products(matrix, z, x, steps)
+    return total
+
+
+def add_products(matrix: np.ndarray, x: np.ndarray, z: np.ndarray, changes: np.ndarray) -> None:
+    """Add the sum of changes x zᵀ to the matrix, in place: BLAS takes it as columns, hence transposed."""
+    dgemm(1.0, z.T, (changes[:, None] * x).T, 1.0, matrix.T, trans_b=1, overwrite_c=1)

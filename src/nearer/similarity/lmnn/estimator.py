@@ -1,7 +1,7 @@
-"""LMNN: large margin nearest neighbours, as a scikit-learn estimator.
+"""LMNN: large margin nearest neighbors, as a scikit-learn estimator.
 
-``fit`` checks its input, sorts rows by class, chooses targets (:mod:`nearer.similarity.lmnn.targets`), states the
-problem (:mod:`nearer.similarity.lmnn.problem`), solves it (:mod:`nearer.similarity.lmnn.solver`) and sets what was
+``fit`` checks its input, sorts rows by class, chooses targets, states the problem
+(:mod:`nearer.similarity.lmnn.problem`), solves it (:mod:`nearer.similarity.lmnn.solver`) and sets what was
 learned. The objective has its own unit, the margin of 1. So rows are scaled such that a row and its target are 1
 apart on average, and the units of X make no difference.
 """
@@ -17,19 +17,19 @@ from nearer.blas import blas_threads_for
 from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
 from nearer.parameters import COUNT, FRACTION, NONE, check_parameters, either, parametrized, unchanged_on_failure
-from nearer.similarity.comparer import FeatureComparer, fix_signs
+from nearer.psd import fix_signs
+from nearer.similarity.comparer import FeatureComparer
 from nearer.similarity.inputs import check_n_components, validate_labelled
-from nearer.similarity.lmnn.problem import LargeMargin, target_covariance
+from nearer.similarity.lmnn.problem import LargeMargin, target_covariance, target_neighbors
 from nearer.similarity.lmnn.solver import ScaledLBFGS, first_map
-from nearer.similarity.lmnn.targets import target_neighbors
 from nearer.similarity.row_space import varying_directions
 
 
 @parametrized
 class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
-    """Large margin nearest neighbours: a distance that pulls neighbours of a class near and pushes others away.
+    """Large margin nearest neighbors: a distance that pulls neighbors of a class near and pushes others away.
 
-    Minimises ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
+    Minimizes ``regularization * Σ d(i, j) + (1 - regularization) * Σ [1 + d(i, j) - d(i, l)]₊`` over maps L, with
     d(i, j) = ‖L(x_i - x_j)‖²: i any row, j its targets (the nearest of its class by plain distance), l any row of
     another class.
 
@@ -95,14 +95,12 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_arrays = ("components_", "feature_names_in_")
     _learned_values = ("history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
     _constraints: ClassVar = {
         "n_neighbors": COUNT,
         "n_components": either(NONE, COUNT),
         "regularization": FRACTION,
     }
-    _unit = "iteration"
 
     n_neighbors: int = 3
     _: KW_ONLY

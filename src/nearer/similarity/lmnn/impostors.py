@@ -43,21 +43,7 @@ class Candidates(NamedTuple):
 class Impostors:
     """Returns, for any map, all pairs of a row and an impostor of it, with few others.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows sorted by class, centred; d directions that vary, since B is fitted in them.
-    lows, highs : array of shape (n,)
-        Where the class of each row begins and ends.
-    memory : int, default=MEMORY
-        Bytes of pairs to keep. Blocks that do not fit are searched at every call.
-
-    Attributes
-    ----------
-    n_searches : int
-        How often all rows were searched.
-    n_listed : int
-        Pairs kept.
+    Rows are sorted by class, which is from ``lows`` to ``highs``; blocks beyond ``memory`` bytes are not kept.
     """
 
     def __init__(self, X: np.ndarray, lows: np.ndarray, highs: np.ndarray, memory: int = MEMORY) -> None:
@@ -71,10 +57,7 @@ class Impostors:
         self._radii = np.zeros(len(X))  # ρ
 
     def within(self, L: np.ndarray, points: np.ndarray, furthest: np.ndarray) -> Iterator[Candidates]:
-        """Yield, block by block, all rows of other classes whose squared distance is below ``furthest``.
-
-        ``points`` are the rows mapped by L; ``furthest`` has the squared reach of each, 0 for none.
-        """
+        """Yield, block by block, all rows of other classes within ``furthest``, the squared reach of each row or 0."""
         search_all = not self._is_complete(L, furthest)
         if search_all:
             self._searched, self._radii = L.copy(), np.sqrt((1.0 + SLACK) * furthest)

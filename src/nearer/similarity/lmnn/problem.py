@@ -4,12 +4,15 @@
 
 the first sum over rows and their targets, the second over those and all rows l of other classes. Both are sums
 over pairs, so the gradient is taken at the mapped points, where a pair costs two short vectors, and brought to L
-by one product with X. Only hinges that are not zero cost anything beyond a distance.
+by one product with X. Only hinges that are not zero cost anything beyond a distance. Targets, the nearest rows of the
+same class, are chosen before anything is learned.
 """
 
+import warnings
 from functools import cached_property
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from nearer.jit import bind
 from nearer.similarity.lmnn import loops
@@ -17,35 +20,16 @@ from nearer.similarity.lmnn.impostors import MEMORY, Impostors
 
 
 class LargeMargin:
-    """The objective of rows, classes and targets as a function of the map L.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows sorted by class, centred.
-    labels : array of shape (n,)
-        Class numbers in ascending order.
-    targets : array of shape (n, k)
-        Row numbers of targets, -1 for none.
-    push_share : float
-        μ, the share of the push.
-    memory : int, default=MEMORY
-        Bytes of candidate pairs to keep.
-
-    Attributes
-    ----------
-    n_active : int
-        Hinges that were not zero at the last map.
-    """
+    """The objective of rows, sorted by class and centered, and their targets (-1: none) as a function of the map L."""
 
     def __init__(
         self, X: np.ndarray, labels: np.ndarray, targets: np.ndarray, push_share: float, memory: int = MEMORY
     ) -> None:
         self.X, self.labels, self.targets = np.ascontiguousarray(X), labels, targets
-        self.push_share = push_share
+        self.push_share = push_share  # μ
         lows, highs = np.searchsorted(labels, labels, "left"), np.searchsorted(labels, labels, "right")
         self.impostors = Impostors(self.X, lows, highs, memory)
-        self.n_active = 0
+        self.n_active = 0  # hinges above 0 at the last map
         self._reaches, self._push, self._pull = bind(loops.reaches), bind(loops.push), bind(loops.pull)
 
     @cached_property
@@ -78,3 +62,23 @@ def target_covariance(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
         total += differences.T @ differences
         count += len(rows)
     return total / count if total.any() else 2.0 * X.T @ X / len(X)
+
+
+def target_neighbors(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Return the row numbers of the k nearest rows of the same class, -1 if there are fewer; rows sorted by class."""
+    sizes = np.bincount(labels)
+    targets = np.full((len(X), k), -1, dtype=np.intp)
+    for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+        few = min(k, int(size) - 1)
+        if few > 0:
+            nearest = NearestNeighbors(n_neighbors=few).fit(X[first : first + size])
+            targets[first : first + size, :few] = first + nearest.kneighbors(return_distance=False)
+    alone = int((sizes == 1).sum())
+    if alone == len(sizes):
+        raise ValueError(f"each of the {alone} classes has one member; LMNN pulls members of a class together")
+    if alone:
+        warnings.warn(
+            f"{alone} of {len(sizes)} classes have one member, which has no target but still pushes others away",
+            stacklevel=4,
+        )
+    return targets

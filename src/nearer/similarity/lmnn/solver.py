@@ -1,7 +1,7 @@
-"""Minimises the objective of LMNN: where to start, in which coordinates, and L-BFGS.
+"""Minimizes the objective of LMNN: where to start, in which coordinates, and L-BFGS.
 
 L-BFGS is fast where the objective is round. That of LMNN is as round as the covariance C of the differences of
-rows and their targets, so it is minimised over A = L C^½ instead of L: ten steps then do what takes hundreds.
+rows and their targets, so it is minimized over A = L C^½ instead of L: ten steps then do what takes hundreds.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from nearer.monitor import Monitor
 from nearer.similarity.lmnn.problem import LargeMargin
+from nearer.similarity.row_space import center_groups
 from nearer.solver import Solver
 
 CORRECTIONS = 10  # pairs of vectors that L-BFGS keeps
@@ -19,10 +20,7 @@ RIDGE = 1e-3  # of the mean variance, added to C: no direction is stretched beyo
 
 
 class ScaledLBFGS(Solver):
-    """L-BFGS in coordinates in which the targets' differences have the identity as covariance.
-
-    Where it finds no lower point even along the gradient (the hinge has edges), it has converged as well.
-    """
+    """L-BFGS in coordinates in which the targets' differences have the identity as covariance."""
 
     needs = ("value_and_gradient", "target_covariance", "n_active")
 
@@ -52,7 +50,7 @@ class ScaledLBFGS(Solver):
         limit = monitor.max_iter + 1  # the monitor says when to stop
         options = {"maxiter": limit, "maxfun": 20 * limit, "maxcor": CORRECTIONS, "ftol": 0.0, "gtol": 1e-10}
         end = minimize(objective, first, jac=True, method="L-BFGS-B", callback=report, options=options)
-        monitor.stop("converged")
+        monitor.stop("converged")  # also if no point along the gradient is lower: the hinge has edges
         return end.x.reshape(L.shape) @ stretch
 
 
@@ -72,21 +70,14 @@ def first_map(problem: LargeMargin, n_components: int, monitor: Monitor) -> np.n
     child = monitor.child(ROUGH_ITER, ROUGH_TOL, relative=True)
     L = ScaledLBFGS().solve(rough, np.eye(rough.X.shape[1]), child).solution
     points = rough.X @ L.T
-    candidates = [
-        directions.T @ L
-        for directions in (
-            leading_directions(points.T @ points, n_components),
-            discriminant_directions(points, problem.labels, n_components),
-        )
-    ]
-    return min(candidates, key=lambda few: rough.value_and_gradient(few)[0]) @ principal.T
+    leading = leading_directions(points.T @ points, n_components)
+    discriminant = discriminant_directions(points, problem.labels, n_components)
+    return min(leading.T @ L, discriminant.T @ L, key=lambda few: rough.value_and_gradient(few)[0]) @ principal.T
 
 
 def discriminant_directions(points: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
     """Return orthonormal directions of the largest variance relative to that within classes (Fisher)."""
-    sizes = np.bincount(labels)
-    means = np.add.reduceat(points, np.cumsum(sizes) - sizes, axis=0) / sizes[:, None]
-    off = points - means[labels]
+    off = center_groups(points, labels)
     if not off.any():  # members of a class are all equal: whatever tells classes apart will do
         return leading_directions(points.T @ points, count)
     directions = eigh(points.T @ points, add_ridge(off.T @ off))[1][:, : -count - 1 : -1]

@@ -5,30 +5,25 @@
 those of the comparisons.
 """
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
 from nearer.features.validation import check_scale, validate_features
-from nearer.iterative import IterativeEstimator
 from nearer.losses import as_loss
 from nearer.lowrank import Rows
-from nearer.models import SavedModel
+from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
 from nearer.monitor import Judge, Monitor
 from nearer.parameters import (
     BOOL,
     NONE,
     Constraint,
-    check_parameters,
     either,
     one_of,
     parametrized,
-    unchanged_on_failure,
 )
 from nearer.similarity.inputs import default_n_triplets, needs_labels, validate_labelled, validate_triplets
 from nearer.similarity.low_rank.held_out import hold_out_comparisons, hold_out_objects
@@ -37,14 +32,14 @@ from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.low_rank.predict import LowRankComparer
 from nearer.similarity.low_rank.sampling import ComparisonSampler, LabelSampler
 from nearer.similarity.low_rank.solvers import SOLVERS, TripletStream, select_rate
-from nearer.solver import as_solver, chunk_size
 
 STEPS_PER_OBJECT, PASSES = 20, 3
 MIN_STEPS, MAX_STEPS = 20_000, 1_000_000
 
 
+@documented
 @parametrized
-class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEstimator):
+class LowRankSimilarity(LowRankComparer, StreamEstimator):
     """A similarity xᵀWx', or a distance, of low rank, learned online from triplets: LORETA.
 
     W is kept as factors of ``rank`` columns, so 50,000 features take no more than that many rows, and a step costs
@@ -75,14 +70,14 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
     negatives : {"hard", "random"}, default="hard"
         How x⁻ is drawn from labels: of ten objects of other classes the one most similar to the anchor, or any. Hard
         ones teach more if classes can be told apart; if they overlap widely, random ones may be better.
+    sampling : {"instances", "classes"}, default="instances"
+        Whether anchors are drawn evenly over objects or over classes.
     learning_rate : "auto" or float, default="auto"
         The step size. "auto" tries several on a first slice of triplets and takes the next smaller one to the one
         with the smallest losses; ``learning_rate_`` and ``selection_`` say which. For "pa" it is the cap on a step.
     n_steps : int, optional
         Triplets to learn from: by default twenty per object, or three passes over comparisons, 20,000 at least and
         a million at most.
-    sampling : {"instances", "classes"}, default="instances"
-        Whether anchors are drawn evenly over objects or over classes.
     early_stopping : bool, default=False
         Hold out a share of the objects of each class, or of the answers, and keep the factors that were best for
         them: by mean average precision, or by the share satisfied. The fit ends when five evaluations of twenty in a
@@ -91,13 +86,6 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         The share held out.
     random_state : int, Generator, RandomState or None
         Draws triplets and the start.
-    max_seconds : float, optional
-        End the fit after this time with the factors so far.
-    callback : callable, optional
-        Called with each record of ``history_``, and before that with one per step size that is tried; ``stage``
-        says which. Returning True ends the fit.
-    verbose : bool, default=False
-        Show progress bars.
 
     Attributes
     ----------
@@ -114,17 +102,6 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
     history_ : list of dict
         Records, twenty per fit: iteration, n_steps, loss (mean since the last record), held_out_score (with early
         stopping), seconds.
-    n_iter_ : int
-        Records of the last fit.
-    converged_ : bool
-        Whether early stopping ended the fit.
-    stop_reason_ : str
-        Why the last fit ended: "max_iter" (all steps were taken), "converged" (early stopping), "time", "callback"
-        or "interrupted" (Ctrl-C, which keeps the factors so far).
-    n_steps_ : int
-        Triplets learned from so far.
-    n_features_in_ : int
-        Number of columns.
 
     Notes
     -----
@@ -138,65 +115,47 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
 
     Examples
     --------
+    >>> from nearer import LowRankSimilarity
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.preprocessing import normalize
-    >>> from nearer import LowRankSimilarity
     >>> X, y = load_digits(return_X_y=True)
-    >>> X = normalize(X)
-    >>> model = LowRankSimilarity(rank=10, random_state=0).fit(X[:1000], y[:1000])
-    >>> model.transform(X[1000:]).shape
+    >>> train, test = normalize(X[:1000]), normalize(X[1000:])
+    >>> model = LowRankSimilarity(rank=10, random_state=0).fit(train, y[:1000])
+    >>> model.transform(test).shape
     (797, 10)
-    >>> similarities, indices = model.neighbors(X[1000:], X[:1000], k=1)
+    >>> similarities, indices = model.neighbors(test, train, k=1)
     >>> bool((y[indices[:, 0]] == y[1000:]).mean() > 0.9)
     True
     """
 
     _learned_arrays = ("components_", "query_components_", "feature_names_in_")
-    _learned_values = (
-        "kind_", "learning_rate_", "selection_", "history_", "n_iter_", "converged_", "stop_reason_", "n_steps_",
-        "n_features_in_",
-    )  # fmt: skip
-    _unit = "chunk"
+    _learned_values = ("kind_", *LEARNED_VALUES)
+    _solvers: ClassVar = SOLVERS
     _constraints: ClassVar = {
         "psd": either(NONE, BOOL),
         "init": Constraint(is_init, f"one of {', '.join(map(repr, INITS))}, or factors"),
         "negatives": one_of("hard", "random"),
     }
-    learning_rate_: float = field(init=False)
-    n_steps_: int = field(init=False)
 
     rank: int = 30
-    solver: Any = "loreta"
     _: KW_ONLY
     loss: Any = None
     psd: bool | None = None
     init: Any = "svd"
     negatives: str = "hard"
-    learning_rate: float | str = "auto"
-    n_steps: int | None = None
     sampling: str = "instances"
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    random_state: Any = None
-    max_seconds: float | None = None
-    callback: Callable[[dict[str, Any]], bool | None] | None = None
-    verbose: bool = False
-
-    @property
-    def _solver(self) -> Any:
-        return as_solver(self.solver, SOLVERS)
 
     @property
     def _psd(self) -> bool:
         return not self._solver.general if self.psd is None else bool(self.psd)
 
     def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn the similarity.
+        """Learn the similarity, or the distance.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            Features, one row per object.
+            Features, one row per object. A sparse matrix stays sparse: a step costs what its entries cost.
         y : array of shape (n,), optional
             Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
@@ -206,8 +165,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self):
+        with self._learning():
             random = child_generator(self.random_state)
             table, labels, comparisons = self._validate(X, y, comparisons, reset=True)
             self.kind_ = "similarity" if self.loss is None else "distance"
@@ -235,7 +193,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         return ComparisonSampler(comparisons, random), PASSES * len(comparisons), judge
 
     def partial_fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn on from further objects: comparisons once each and in their order, or triplets drawn from labels.
+        """Continue from further objects: comparisons once each and in their order, or triplets drawn from labels.
 
         The first call finds the start and the step size from its X, which should not be too small. Nothing is held
         out, also with ``early_stopping``. Each call computes the inverses of the factors: give batches.
@@ -249,8 +207,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         -------
         self
         """
-        check_parameters(self)
-        with unchanged_on_failure(self):
+        with self._learning():
             first = not hasattr(self, "components_")
             random = resumed_generator(self.random_state, 0 if first else self.n_steps_)
             table, labels, comparisons = self._validate(X, y, comparisons, reset=first)
@@ -293,7 +250,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         return table, labels, comparisons
 
     def _stream_monitor(self, n_steps: int, judge: Judge | None = None) -> Monitor:
-        n_chunks = -(-n_steps // chunk_size(n_steps))
+        n_chunks = TripletStream(None, 0.0, n_steps).n_chunks
         return self._monitor(max_iter=n_chunks, judge=judge, snapshot=lambda model: model.factors)
 
     def _start(self, table: Any, sampler: Any, random: np.random.Generator, monitor: Monitor) -> FactorModel:
@@ -301,11 +258,8 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         triplets, _ = sampler.next(2 * self.rank)
         factors = initial_factors(self.init, table, triplets, self.rank, self._psd, random)
         model = self._solver.start(self._loss, factors, Rows.of(table))
-        if isinstance(self.learning_rate, str):
-            self.learning_rate_, selection = select_rate(model, table, sampler, self.loss is None, monitor)
-            self.selection_ = selection.records()
-        else:
-            self.learning_rate_ = float(self.learning_rate)
+        bilinear = self.loss is None
+        self.learning_rate_ = self._select_rate(lambda: select_rate(model, table, sampler, bilinear, monitor))
         return model
 
     @property
@@ -313,7 +267,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
         return None if self.loss is None else as_loss(self.loss, self.rank)
 
     def _resume(self, table: Any) -> FactorModel:
-        """Return the model that was learned, to learn on; ValueError if the parameters now ask for another."""
+        """Return the model that was learned, to continue from; ValueError if the parameters now ask for another."""
         names = [name for name in ("query_components_", "components_") if hasattr(self, name)]
         factors = tuple(getattr(self, name).T for name in names)
         expected = (
@@ -328,8 +282,7 @@ class LowRankSimilarity(LowRankComparer, IterativeEstimator, SavedModel, BaseEst
             )
         model = self._solver.start(self._loss, factors, Rows.of(table))
         model.n_taken = self.n_steps_
-        if not isinstance(self.learning_rate, str):
-            self.learning_rate_ = float(self.learning_rate)
+        self.learning_rate_ = self._resumed_rate()
         return model
 
     def _learn(self, model: FactorModel, stream: TripletStream, monitor: Monitor, history: list[Any]) -> None:

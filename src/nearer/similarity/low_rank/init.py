@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.extmath import randomized_svd
 
+from nearer.lowrank import product_svd
 from nearer.similarity.triplets import row_products
 
 INITS = ("svd", "identity", "zero", "gaussian")
@@ -15,23 +16,7 @@ FAINT = 1e-3  # of the largest column: directions added where a start has fewer 
 def initial_factors(
     init: Any, table: Any, triplets: np.ndarray, rank: int, psd: bool, random: np.random.Generator
 ) -> tuple[np.ndarray, ...]:
-    """Return Y, or A and B, to start from.
-
-    Parameters
-    ----------
-    init : str, array or tuple of two arrays
-        As `LowRankSimilarity` takes it.
-    table : array or csr_array of shape (n, d)
-        Features.
-    triplets : array of shape (m, 3)
-        The first of them, for the start from zero.
-    rank : int
-        Columns of the factors.
-    psd : bool
-        Whether one factor is wanted, or two.
-    random : numpy.random.Generator
-        Draws what is drawn.
-    """
+    """Return Y, or A and B, to start from, for an ``init`` of `LowRankSimilarity`; triplets are for "zero"."""
     d = table.shape[1]
     if not isinstance(init, str):
         return _check_factors(init, d, rank, psd)
@@ -80,10 +65,8 @@ def _first_gradients(
         best = np.argsort(-values)[:rank]
         factors = [basis @ (vectors[:, best] * np.sqrt(np.maximum(values[best], 0.0)))]
     else:
-        (left_basis, q), (right_basis, z) = np.linalg.qr(left), np.linalg.qr(right)
-        u, values, v = np.linalg.svd(q @ z.T)
-        roots = np.sqrt(values[:rank])
-        factors = [left_basis @ (u[:, :rank] * roots), right_basis @ (v[:rank].T * roots)]
+        u, values, v = product_svd(left, right)
+        factors = [side[:, :rank] * np.sqrt(values[:rank]) for side in (u, v)]
     scores = ((left.T @ factors[0]) * (right.T @ factors[-1])).sum(axis=1)
     mean = scores.mean()
     return [factor / np.sqrt(mean) if mean > 0 else factor for factor in factors]

@@ -2,9 +2,10 @@
 
 A triplet (a, b, c) has the query q = X[a] and the direction z = X[b] - X[c]; its score qᵀWz should be at least
 one. Where it has more than three columns, those from the third on are candidates for c, and the one most similar
-to a is taken. The features are `Rows`, so dense and sparse ones look alike. `take_steps` is bound to the function
-that finds the gradient of a triplet, and to the step of a solver: gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and
-Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A and B are the same.
+to a is taken. The features are `Rows`, so dense and sparse ones look alike. A problem is these and the triplets.
+`take_steps` is bound to the function that finds the gradient of a triplet, and to the step of a solver:
+gradients are P D Pᵀ, P = [g₁ g₂], with Aᵀg₁ and Bᵀg₂ in ``work.E`` and D in ``work.D``. With one factor, A and B are
+the same.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,30 +21,6 @@ if TYPE_CHECKING:  # bound by `bind`
     project: Any = None
     value: Any = None
     slopes: Any = None
-
-
-def take_steps(
-    X: Any,
-    triplets: Any,
-    steps: Any,
-    start: int,
-    stop: int,
-    before: int,
-    limits: Any,
-    factors: Any,
-    work: Any,
-    losses: Any,
-) -> int:
-    """Take a step along each triplet and fill in the losses; return where it stopped.
-
-    That is negative, and maybe earlier than ``stop``, if a factor is to be reorthogonalized. ``before`` is the
-    number of steps taken in earlier runs.
-    """
-    for t in range(start, stop):
-        gradient, losses[t], active = find_gradient(X, triplets[t], factors[0], factors[-1], work)
-        if active and take_step(factors, gradient, losses[t], steps[t], before + t, limits, work):
-            return -(t + 1)
-    return stop
 
 
 def hinge_gradient(X: Any, triplet: Any, A: Any, B: Any, work: Any) -> Any:
@@ -76,6 +53,16 @@ def distance_gradient(X: Any, triplet: Any, Y: Any, B: Any, work: Any) -> Any:
     D[0, 0], D[1, 1] = -by_near, -by_far
     D[0, 1] = D[1, 0] = 0.0
     return (p, x, q, y), value(near, far), by_near != 0.0 or by_far != 0.0
+
+
+def take_steps(problem: Any, steps: Any, span: Any, limits: Any, factors: Any, work: Any, losses: Any) -> int:
+    """Take a step along each triplet of a problem (X, triplets); see `nearer.lowrank.factors.run_steps`."""
+    X, triplets = problem
+    for t in range(span[0], span[1]):
+        gradient, losses[t], active = find_gradient(X, triplets[t], factors[0], factors[-1], work)
+        if active and take_step(factors, gradient, losses[t], steps[t], span[2] + t, limits, work):
+            return -(t + 1)
+    return int(span[1])
 
 
 @noinline

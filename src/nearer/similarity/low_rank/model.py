@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Rows, Workspace
+from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Rows, Workspace, run_steps
 from nearer.lowrank.loops import loreta_psd_step, loreta_step, passive_aggressive_step
 from nearer.lowrank.vectors import project, project_table
 from nearer.similarity.low_rank import loops
@@ -41,7 +41,8 @@ class FactorModel:
             "pa": passive_aggressive_step,
         }
         how = project if manifold else project_table
-        self._loop = bind(loops.take_steps, loss, find_gradient=gradient, take_step=steps[step], project=how)
+        parts = {"find_gradient": gradient, "take_step": steps[step], "project": how}
+        self._loop = bind(loops.take_steps, loss, **parts)
         self._inner_loop = bind(loops.inner_steps, project=project)
         self._work = Workspace.of(k, (2 if loss is None else 4) * rows.longest)
         self._inner = k if identify else 0
@@ -93,15 +94,8 @@ class FactorModel:
                 raise FloatingPointError(str(error)) from error
 
     def _run(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
-        def taken(start: int, stop: int) -> int:
-            limits = (np.inf, np.inf) if self._model is None else self._model.limits(self._least)
-            where = start, stop, self.n_taken, limits
-            return int(self._loop(self.rows, triplets, steps, *where, self._tables, self._work, losses))
-
-        if self._model is None:
-            taken(0, len(triplets))
-        else:
-            self._model.run(len(triplets), taken, self._least)
+        problem, learned = (self.rows, triplets), (self._tables, self._work, losses)
+        run_steps(self._loop, problem, steps, self.n_taken, *learned, self._model, self._least)
 
     def _identify(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
         """Algorithm 6: after each step of LORETA, steps of a matrix between the factors, as many as the rank."""

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from nearer.similarity.comparer import FeatureComparer
 
@@ -27,8 +26,7 @@ class LowRankComparer(FeatureComparer):
 
     @property
     def _basis(self) -> np.ndarray:
-        check_is_fitted(self, "components_")
-        return self.components_
+        return super()._projection
 
     @property
     def _projection(self) -> np.ndarray:
@@ -50,7 +48,7 @@ class LowRankComparer(FeatureComparer):
         Parameters
         ----------
         X : table of shape (n, d)
-            Features.
+            Features, one row per object.
 
         Returns
         -------

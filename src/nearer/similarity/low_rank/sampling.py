@@ -1,10 +1,11 @@
-"""Where the triplets of a fit come from: drawn from labels as they are needed, or comparisons, in a new order a pass."""
+"""Where triplets come from: drawn from labels as they are needed, or comparisons, in a new order per pass."""
 
 import warnings
 
 import numpy as np
 
 from nearer.comparisons import Comparisons
+from nearer.lowrank import PassSampler
 from nearer.simulate import comparisons_from_labels
 
 CANDIDATES = 10  # objects of other classes among which the one most like the anchor is sought
@@ -13,18 +14,8 @@ CANDIDATES = 10  # objects of other classes among which the one most like the an
 class LabelSampler:
     """Triplets drawn from class labels; with hard negatives, each with more than one candidate for its third.
 
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        Class labels.
-    objects : array of int
-        Which rows of the table the labels are of.
-    sampling : {"instances", "classes"}
-        See :func:`nearer.simulate.comparisons_from_labels`.
-    hard : bool
-        Draw candidates.
-    random : numpy.random.Generator
-        Draws.
+    ``labels`` are those of some ``objects``, rows of the table; ``sampling`` is as in
+    :func:`nearer.simulate.comparisons_from_labels`.
     """
 
     def __init__(
@@ -42,10 +33,7 @@ class LabelSampler:
             rows = comparisons_from_labels(self.labels, n, self.random, sampling=self.sampling).rows
         self._warned = True
         if self.hard:
-            others = [rows]
-            for _ in range(CANDIDATES - 1):
-                others.append(self._others(rows[:, 0])[:, None])
-            rows = np.column_stack(others)
+            rows = np.column_stack([rows, *(self._others(rows[:, 0]) for _ in range(CANDIDATES - 1))])
         return np.ascontiguousarray(self.objects[rows]), np.ones(n)
 
     def _others(self, anchors: np.ndarray) -> np.ndarray:
@@ -59,27 +47,14 @@ class LabelSampler:
 
 
 class ComparisonSampler:
-    """The triplets of comparisons: all of them in a new order, then all of them in another.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        The triplets.
-    random : numpy.random.Generator or None
-        Draws the orders; None keeps the order as it is.
-    """
+    """The triplets of comparisons: all of them in a new order, then all of them in another; see `PassSampler`."""
 
     def __init__(self, comparisons: Comparisons, random: np.random.Generator | None) -> None:
         self.rows = comparisons.rows
         self.weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
-        self.random = random
-        self._order = np.empty(0, dtype=np.intp)
+        self._passes = PassSampler(len(comparisons), random)
 
     def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return n triplets and their weights."""
-        while len(self._order) < n:
-            m = len(self.rows)
-            again = np.arange(m) if self.random is None else self.random.permutation(m)
-            self._order = np.concatenate([self._order, again])
-        which, self._order = self._order[:n], self._order[n:]
+        which = self._passes.next(n)
         return np.ascontiguousarray(self.rows[which]), self.weights[which]

@@ -5,17 +5,17 @@ model until it has learned from them, so the losses before each step judge it; t
 more about the start, are left out. A short slice favours long steps, so the candidate below the best is taken.
 """
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer.lowrank import Stream
 from nearer.monitor import Monitor
 from nearer.parameters import BOOL, parametrized
 from nearer.selection import Selection, previous_to_best, search
 from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.triplets import row_products
-from nearer.solver import StreamSolver, chunk_size
+from nearer.solver import StreamSolver
 
 # In units of one over the mean squared size of a gradient, so that the units of the features do not matter.
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -24,26 +24,13 @@ TRIAL_TRIPLETS = 5_000
 Triplets = tuple[np.ndarray, np.ndarray]
 
 
-class TripletStream:
-    """The problem of a stream: triplets of a sampler, chunk by chunk, with a step size."""
-
-    def __init__(self, sampler: Any, learning_rate: float, n_steps: int, n_taken: int = 0) -> None:
-        self.sampler, self.learning_rate, self.n_steps, self.n_taken = sampler, learning_rate, n_steps, n_taken
-
-    def chunks(self) -> Iterator[Triplets]:
-        """Yield triplets and their weights."""
-        left = self.n_steps
-        while left:
-            size = min(chunk_size(self.n_steps), left)
-            left -= size
-            yield self.sampler.next(size)
+class TripletStream(Stream):
+    """A stream of triplets and their weights."""
 
     def take(self, model: FactorModel, chunk: Triplets) -> float:
         """Let a model learn from a chunk; return the mean of the losses before the steps."""
         triplets, weights = chunk
-        losses = model.take(triplets, self.learning_rate * weights)
-        self.n_taken += len(triplets)
-        return float(losses.mean())
+        return self._count(model.take(triplets, self.learning_rate * weights))
 
 
 class TripletSolver(StreamSolver):
@@ -116,9 +103,9 @@ class PassiveAggressive(TripletSolver):
 
     Examples
     --------
-    >>> from nearer.similarity import PassiveAggressive
-    >>> PassiveAggressive()
-    PassiveAggressive()
+    >>> from nearer.similarity import LowRankSimilarity, PassiveAggressive
+    >>> LowRankSimilarity(10, PassiveAggressive(), learning_rate=0.1)
+    LowRankSimilarity(learning_rate=0.1, rank=10, solver=PassiveAggressive())
     """
 
     step = "pa"

@@ -1,47 +1,75 @@
-"""Nearest neighbours among many objects: exactly and block by block, or quickly through an index that misses some.
+"""Nearest neighbors among many objects: exactly and block by block, or quickly through an index that misses some.
 
-The exact search ranks by inner products whatever the metric. An index uses the metric itself: reducing inner
-products to Euclidean distances costs recall, and writing distances as inner products costs nearly all of it.
+Query vectors and item vectors are compared by a metric, which is a few functions of vectors. The exact search ranks
+by inner products whatever the metric. An index uses the metric itself: reducing inner products to Euclidean
+distances costs recall, and writing distances as inner products costs nearly all of it.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
 
 from nearer.comparisons.rows import blocks
-from nearer.parameters import is_count
-from nearer.similarity.metric import Metric
+from nearer.parameters import check_count
 from nearer.similarity.triplets import ENTRIES, row_products
 
 # Twice the defaults of usearch: recall before speed.
 GRAPH = {"connectivity": 32, "expansion_add": 256, "expansion_search": 128}
 SPARE = 8  # candidates beyond k
-N_SAMPLED, N_NEAREST = 200, 10  # recall is measured with so many queries, at so many neighbours
+N_SAMPLED, N_NEAREST = 200, 10  # queries and neighbors that recall is measured with
 
 
-def check_k(k: Any, n_objects: int) -> None:
-    """Raise a ValueError for a number of neighbours that is not possible."""
-    if not is_count(k) or k > n_objects:
-        raise ValueError(f"k must be a whole number from 1 to {n_objects}, the objects to search; got {k!r}")
+class Metric(NamedTuple):
+    """A way to compare vectors: a sign, a name and functions of queries and items."""
+
+    sign: float  # 1 if a larger value is more similar, -1 if a smaller one is
+    index_name: str  # in an index for approximate search
+    table: Callable[[Any, Any], np.ndarray]  # the value of every query and every item
+    rows: Callable[[Any, Any], np.ndarray]  # the value of each query and the item in the same row
+    margins: Callable[[Any, Any, Any], np.ndarray]  # of queries, near and far: above 0 if near is more similar
+    ranking: Callable[[Any, Any], tuple[Any, Any]]  # vectors whose inner products rank the items
+
+
+def _products(queries: Any, items: Any) -> np.ndarray:
+    return np.asarray((items @ queries.T).T if issparse(items) else queries @ items.T)
+
+
+def _distances(queries: Any, items: Any) -> np.ndarray:
+    return np.linalg.norm(queries - items, axis=1)
+
+
+def _distance_margins(queries: Any, near: Any, far: Any) -> np.ndarray:
+    near, far = queries - near, queries - far
+    return row_products(far, far) - row_products(near, near)
+
+
+def _distance_ranking(queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors with the products q·x - |x|²/2."""
+    middle = items.mean(axis=0)  # squares of small numbers lose fewer digits
+    queries, items = queries - middle, items - middle
+    queries = np.column_stack([queries, np.ones(len(queries))])
+    return queries, np.column_stack([items, -0.5 * row_products(items, items)])
+
+
+METRICS = {
+    "inner product": Metric(
+        1.0, "ip", _products, row_products, lambda q, near, far: row_products(q, near - far), lambda q, x: (q, x)
+    ),
+    "euclidean": Metric(-1.0, "l2sq", cdist, _distances, _distance_margins, _distance_ranking),
+}
 
 
 def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest inner products of each query with the items, to rounding, and their row numbers.
-
-    Examples
-    --------
-    >>> largest_products(np.array([[1.0], [-1.0]]), np.array([[0.0], [2.0], [1.0]]), 2)[1]
-    array([[1, 2],
-           [0, 2]])
-    """
+    """Return the k largest inner products of each query with the items, to rounding, and their row numbers."""
     products, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
     for rows in blocks(len(queries), 512):
         n = rows.stop - rows.start
         best, best_indices = np.empty((n, 0)), np.empty((n, 0), dtype=np.intp)
         for part in blocks(items.shape[0], max(k, ENTRIES // 512)):
-            scores = items[part] @ queries[rows].T if issparse(items) else queries[rows] @ items[part].T
-            scores = np.asarray(scores.T if issparse(items) else scores)
+            scores = _products(queries[rows], items[part])
             places = _top(scores, min(k, scores.shape[1]))
             best = np.hstack([best, np.take_along_axis(scores, places, axis=1)])
             best_indices = np.hstack([best_indices, places + part.start])
@@ -157,7 +185,7 @@ class SearchIndex:
         queries : array of shape (m, e)
             Query vectors.
         k : int
-            Number of neighbours. Where the index finds fewer, the search is exact.
+            Number of neighbors. Where the index finds fewer, the search is exact.
 
         Returns
         -------
@@ -166,7 +194,7 @@ class SearchIndex:
         indices : array of shape (m, k)
             Row numbers.
         """
-        check_k(k, len(self))
+        check_count("k", k, len(self), ", the objects to search")
         matches = self._index.search((queries - self._origin).astype(np.float32), k)
         keys = np.asarray(matches.keys, dtype=np.intp).reshape(len(queries), -1)  # of a single query they are flat
         counts = np.asarray(getattr(matches, "counts", keys.shape[1])).reshape(-1, 1)

@@ -89,13 +89,14 @@ class Answers:
 
 
 def _satisfied(answers: "Comparisons", score: Callable[["Comparisons"], float]) -> str:
+    n_answers = count(answers.n_answers, "answer")
     if answers.weights is not None and not answers.weights.any():
-        return f"none: the weights of all {count(answers.n_answers, 'answer')} are 0"
-    return f"{percent(score(answers))} of {count(answers.n_answers, 'answer')}"
+        return f"none: the weights of all {n_answers} are 0"
+    return f"{percent(score(answers))} of {n_answers}"
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Features or texts of objects, and the class label of each."""
 
     table: "FeatureTable"
@@ -171,11 +172,11 @@ def _describe_table(table: "FeatureTable") -> Facts:
     return facts
 
 
-def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answers | Labelled:
+def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answers | Labeled:
     """Read what a model is to learn from: files of answers, or a table with labels or with answers about it."""
     from nearer import Comparisons, read
     from nearer.formats import read_features, read_texts
-    from nearer.formats.matching import check_sparse, match_rows, number_by_row, unmatched_objects
+    from nearer.formats.features import check_sparse, match_rows
 
     if not {"labels", "comparisons"} & set(options):
         parts = [read(path) for path in files]
@@ -189,10 +190,13 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
         table = read_features(files[0], **beside, ignored=options.get("ignore", ()))
         check_sparse(model, table)
     if "labels" in options:
-        return Labelled(table)
+        return Labeled(table)
     source = options["comparisons"]
     answers, rows = match_rows(read(source), table, source)
-    unknown = unmatched_objects(answers, rows)
-    if unknown:
+    matched = rows[answers.rows]
+    if matched.min(initial=0) < 0:
+        missing = sorted(set(answers.rows[matched < 0].tolist()))
+        unknown = missing if answers.names is None else [answers.names[number] for number in missing]
         raise ValueError(f"{source} is about objects that {table.path} does not have: {some(unknown)}")
-    return Answers(number_by_row(answers, rows, len(table)), table)
+    by_row = Comparisons(matched, n_objects=len(table), weights=answers.weights, answers=answers.answers)
+    return Answers(by_row, table)

@@ -1,34 +1,25 @@
-"""Prequential learning: each answer of a stream is predicted by an OnlineKernel before the kernel learns it.
+"""Prequential learning: each answer is predicted by an OnlineKernel before the kernel learns it.
 
 The accuracy needs no held-out answers, since the kernel has not seen an answer when it predicts it. An answer of
 several rows (an odd one out, a ranking) is predicted as a whole before any of them is learned.
 """
 
-import signal
-import sys
 from collections import deque
-from collections.abc import Iterator
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nearer import Comparisons, OnlineKernel
 
 RECENT = 500  # answers that the recent accuracy is computed from
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class AnswerStream:
-    """A kernel, new or trained before, and its stream of answers.
-
-    `recent` has, for each of the last answers, the weight of the rows that were predicted right and of all its
-    rows.
-    """
+class PrequentialKernel:
+    """A kernel, new or trained before, that predicts each answer before it learns it, and counts what was right."""
 
     def __init__(self, model: "OnlineKernel") -> None:
         self.model = model
         self.n_answers = 0
-        self.n_objects = len(model.kernel_) if hasattr(model, "n_samples_seen_") else 0
+        # The weight of the rows that were predicted right, and of all rows: of each of the last answers, and of all.
         self.recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._all = (0.0, 0.0)
         self._about: dict[str, Any] = {}
@@ -39,11 +30,18 @@ class AnswerStream:
     def _names(self) -> tuple[str, ...] | None:
         return getattr(self.model, "names_", None)
 
+    @property
+    def n_objects(self) -> int:
+        """The number of objects so far."""
+        if not hasattr(self.model, "n_samples_seen_"):
+            return 0
+        return len(self._names) if self._names else self.model._n_known  # len(kernel_) would copy the kernel
+
     def learn(self, value: Any) -> bool:
         """Predict and learn the value of a line; return whether it is an answer of its own.
 
-        The first line may describe the objects instead. A line with the answer id of the line before continues
-        that answer: it is learned but not counted, since the kernel has seen part of the answer.
+        A line with the answer id of the line before continues that answer: it is learned but not counted, since the
+        kernel has seen part of the answer. The first line may describe the objects instead.
         """
         from nearer.comparisons.rows import BadRowError
         from nearer.formats.jsonl import about_objects, is_about, parse_answer
@@ -72,12 +70,11 @@ class AnswerStream:
         """Return the weight of the rows that the kernel predicts right, and of all; unknown objects are wrong."""
         import numpy as np
 
+        from nearer.comparisons.coerce import match_objects
+
         weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
-        if comparisons.names is None:
-            right = (comparisons.rows < self.n_objects).all(axis=1)
-        else:
-            known = set(self._names or ())
-            right = np.array([name in known for name in comparisons.names])[comparisons.rows].all(axis=1)
+        names = comparisons.names if comparisons.names is None else self._names or ()
+        right = (match_objects(comparisons, names, self.n_objects) < self.n_objects).all(axis=1)
         if right.any():
             right &= self.model.predict(comparisons) == 1
         return float(weights[right].sum()), float(weights.sum())
@@ -94,72 +91,15 @@ class AnswerStream:
             self.model.partial_fit(comparisons)
         except MemoryError:
             raise BadRowError(0, f"makes {comparisons.n_objects:,} objects, too many for the memory") from None
-        except ValueError:  # objects may have been added before it failed
-            self.n_objects = len(self.model.kernel_) if hasattr(self.model, "n_samples_seen_") else 0
-            raise
-        # Not len(kernel_): that would copy the kernel for every answer.
-        names = self._names
-        self.n_objects = len(names) if names else most or max(self.n_objects, comparisons.n_objects)
 
     @property
     def accuracy(self) -> float:
         """The share of all rows, by weight, that were predicted right before they were learned."""
-        return _share(*self._all)
+        right, weight = self._all
+        return right / weight if weight else 0.0
 
     @property
     def recent_accuracy(self) -> float:
         """The same for the last answers."""
-        right, weights = zip(*self.recent, strict=True)
-        return _share(sum(right), sum(weights))
-
-
-def _share(right: float, weight: float) -> float:
-    return right / weight if weight else 0.0
-
-
-class _StopWaiting(Exception):
-    pass
-
-
-class InputLines:
-    """The lines of standard input as they arrive: a context that handles signals, and inside it an iterable.
-
-    A signal, kept in `stopped_by`, ends the lines: at once while waiting for a line, otherwise after the current
-    line. A second Ctrl-C raises KeyboardInterrupt.
-    """
-
-    def __init__(self) -> None:
-        self.stopped_by: int | None = None
-        self._waiting = False
-
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.stopped_by is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.stopped_by = self.stopped_by or number
-        if self._waiting:
-            self._waiting = False
-            raise _StopWaiting
-
-    def __iter__(self) -> Iterator[bytes]:
-        if sys.stdin is None:
-            return
-        try:
-            while True:
-                self._waiting = True  # first, so that a signal is seen in the next line or ends the wait
-                if self.stopped_by is not None:
-                    return
-                line = sys.stdin.buffer.readline()  # returns as soon as there is a line
-                self._waiting = False
-                if not line:
-                    return
-                yield line
-        except _StopWaiting:
-            return
+        right, weight = map(sum, zip(*self.recent, strict=True))
+        return right / weight if weight else 0.0

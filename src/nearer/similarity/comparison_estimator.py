@@ -77,10 +77,6 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
         ----------
         comparisons
             As for :meth:`fit`.
-
-        Returns
-        -------
-        array of 1 and -1
         """
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_comparisons(self.X, comparisons))

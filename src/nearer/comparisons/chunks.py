@@ -1,6 +1,7 @@
-"""Comparisons in parts: concatenated, or read in chunks if they do not fit into memory."""
+"""Comparisons in chunks: a source that reads them one by one, and their concatenation."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,41 @@ if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
 
-def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
+@dataclass(frozen=True, repr=False)
+class ComparisonSource:
+    """Comparisons that are read chunk by chunk, anew for each iteration; none of them are held in memory.
+
+    ``chunks()`` returns an iterator over `Comparisons`, all about the same objects. `nearer.scan` makes a source from
+    files.
+    """
+
+    chunks: "Callable[[], Iterator[Comparisons]]"
+    _: KW_ONLY
+    n_rows: int
+    n_columns: int
+    n_objects: int
+    names: Names = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns: 3 or 4."""
+        return self.n_rows, self.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        kind = "triplets" if self.n_columns == 3 else "quadruplets"
+        return f"ComparisonSource({len(self)} {kind}, {self.n_objects} objects)"
+
+
+def concatenate(parts: "list[Comparisons]") -> dict[str, Any]:
     """Return the arguments of the `Comparisons` that hold all parts; see `Comparisons.concat`."""
     if not parts:
         raise ValueError("there is nothing to concatenate: no parts were given")
     if len({part.shape[1] for part in parts}) == 2:
         parts = [part.as_quadruplets() for part in parts]
-    names, indices = common_names([part.names for part in parts])
+    names, indices = _common_names([part.names for part in parts])
     rows = [part.rows if new is None else new[part.rows] for part, new in zip(parts, indices, strict=True)]
     fields: dict[str, Any] = {
         "rows": np.concatenate(rows),
@@ -42,7 +71,7 @@ def fields_of_parts(parts: "list[Comparisons]") -> dict[str, Any]:
     return fields
 
 
-def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] | None]]:
+def _common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] | None]]:
     """Return the names of all parts in order of first appearance, and the new indices of each part's objects."""
     first = all_names[0]
     if all(names is first or names == first for names in all_names):
@@ -54,36 +83,3 @@ def common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] 
         for name in names or ():
             index.setdefault(name, len(index))
     return tuple(index), [np.array([index[name] for name in names or ()], dtype=np.int32) for names in all_names]
-
-
-class ComparisonSource:
-    """Comparisons that are read chunk by chunk, anew for each iteration; none of them are held in memory.
-
-    `read` returns an iterator over `Comparisons`, all about the same objects. `nearer.scan` makes one from files.
-    """
-
-    def __init__(
-        self,
-        read: "Callable[[], Iterator[Comparisons]]",
-        *,
-        n_rows: int,
-        n_columns: int,
-        n_objects: int,
-        names: tuple[str, ...] | None = None,
-    ) -> None:
-        self._read = read
-        self._n_rows = n_rows
-        self.shape = (n_rows, n_columns)
-        self.n_objects = n_objects
-        self.names = names
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def __repr__(self) -> str:
-        kind = "triplets" if self.shape[1] == 3 else "quadruplets"
-        return f"ComparisonSource({len(self)} {kind}, {self.n_objects} objects)"
-
-    def chunks(self) -> "Iterator[Comparisons]":
-        """Iterate over the rows once, one chunk at a time."""
-        return self._read()
