@@ -88,7 +88,7 @@ def press_ctrl_c(stage, iteration):
     return callback
 
 
-@pytest.mark.parametrize(("stage", "iteration"), [("choosing regularization", 3), ("fit", 2)])
+@pytest.mark.parametrize(("stage", "iteration"), [("choosing loss and ridge in 2 dimensions", 3), ("fit", 2)])
 def test_ctrl_c_ends_a_fit_with_the_best_so_far(stage, iteration):
     model = OrdinalEmbedding(random_state=0, callback=press_ctrl_c(stage, iteration)).fit(ANSWERS)
     assert model.stop_reason_ == "interrupted"

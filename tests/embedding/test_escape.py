@@ -20,7 +20,8 @@ ON_A_LINE = comparisons_from_points(LINE, 5000, random_state=5)
 def stuck(**parameters):
     """A fit on a line that starts in a wrong order and cannot leave it."""
     start = np.random.default_rng(2).normal(size=(25, 1))
-    return OrdinalEmbedding(1, regularization=0.003, init=start, random_state=0, **parameters).fit(ON_A_LINE)
+    how = {"regularization": 0.003, "init": start, "random_state": 0, **parameters}
+    return OrdinalEmbedding(1, "tste", "svrg-sbb", **how).fit(ON_A_LINE)
 
 
 def test_escape_leaves_a_bad_minimum():

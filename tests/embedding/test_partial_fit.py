@@ -54,11 +54,11 @@ def test_an_answer_takes_about_a_millisecond():
 
 def test_forgotten_answers_leave_the_map_behind():
     kept, forgotten = (
-        learn_in_batches(OrdinalEmbedding(random_state=0, keep_answers=keep).fit(TRAIN[:500]), TRAIN[500:], 20)
+        learn_in_batches(OrdinalEmbedding(random_state=0, loss="tste", keep_answers=keep), TRAIN, 200)
         for keep in (True, False)
     )
     assert kept.score(TEST) > forgotten.score(TEST) + 0.02
-    assert forgotten.score(TEST) > OrdinalEmbedding(random_state=0).fit(TRAIN[:500]).score(TEST) - 0.02
+    assert forgotten.score(TEST) > OrdinalEmbedding(random_state=0).fit(TRAIN[:200]).score(TEST) + 0.1
 
 
 def test_the_first_answer_may_be_alone():

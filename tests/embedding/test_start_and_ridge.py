@@ -7,13 +7,13 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding.init import centre, project
+from nearer.embedding.init import center, project
 from nearer.selection import Trial, smallest_good, subsample
 from nearer.simulate import comparisons_from_points
 
 
 def trial(ridge, wrong):
-    return Trial(ridge, np.asarray(wrong, dtype=float), [])
+    return Trial({"regularization": ridge}, np.asarray(wrong, dtype=float), [])
 
 
 def test_the_smallest_ridge_that_can_hardly_be_told_from_the_best_is_taken():
@@ -65,6 +65,6 @@ def test_principal_axes_keep_the_most_spread():
 
 
 def test_objects_never_asked_about_are_at_the_origin():
-    moved = centre(np.arange(8.0).reshape(4, 2), np.array([True, True, False, True]))
+    moved = center(np.arange(8.0).reshape(4, 2), np.array([True, True, False, True]))
     np.testing.assert_allclose(moved[[0, 1, 3]].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_array_equal(moved[2], 0)

@@ -155,7 +155,7 @@ def test_a_callback_can_stop_and_a_short_fit_warns():
 
 def test_the_bar_is_shown(capsys):
     ComparisonKernel("ste", regularization=0.1, verbose=True).fit(NOISY)
-    assert "round" in capsys.readouterr().err
+    assert "fit: 100%" in capsys.readouterr().err
 
 
 def test_save_load_and_pickle(tmp_path):

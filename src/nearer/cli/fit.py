@@ -13,7 +13,16 @@ from nearer.cli.training_data import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
-NOT_OF_MODELS = {"files", "out", "model", "held_out", "seed", "quiet"}  # arguments that are no options of a model
+NOT_OF_MODELS = {
+    "files",
+    "out",
+    "model",
+    "held_out",
+    "by_subject",
+    "seed",
+    "explain",
+    "quiet",
+}  # arguments that are no options of a model
 
 
 @command(
@@ -56,17 +65,21 @@ def fit(
     ),
     names: str | None = column("Features: the column that holds the objects' names.", "name"),
     ignore: list[str] | None = column("Features: a column that is not a feature; may be given several times."),
-    dims: int | None = option("Dimensions of a map, or of rca and lmnn.", "2; others: all"),
+    dims: str | None = option(
+        "Dimensions of a map, or of rca and lmnn. auto (map): the fewest that predict held-out answers as well as more.",
+        "2; others: all",
+        metavar="auto|NUMBER",
+    ),
     rank: int | None = option("Low-rank: the rank of the similarity.", "30", min=1),
     loss: str | None = option(
-        "The loss of an answer: tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
+        "The loss of an answer: auto, tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
         "low-rank learns a distance.",
-        "tste; kernel: gnmds; low-rank: none",
+        "auto; kernel: gnmds; low-rank: none",
     ),
     solver: str | None = option(
-        "The solver of a map: svrg-sbb, svrg, sgd, batch or lbfgs; of a bilinear similarity: sdca or oasis; "
+        "The solver of a map: lbfgs, svrg-sbb, svrg, sgd or batch; of a bilinear similarity: sdca or oasis; "
         "of one of low rank: loreta, gd, pa or loreta-identify.",
-        "svrg-sbb; bilinear: sdca; low-rank: loreta",
+        "lbfgs; bilinear: sdca; low-rank: loreta",
     ),
     regularization: str | None = option(
         "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
@@ -98,7 +111,14 @@ def fit(
         "evaluated on. 0: fit only once, on everything.",
     ),
     seed: int = typer.Option(0, min=0, help="The same seed gives the same model."),
-    jobs: int | None = option("Map: number of threads; -1 for all cores.", "1"),
+    by_subject: bool = flag(
+        "--by-subject",
+        "Hold out all answers of some people, instead of some answers of all: the held-out accuracy is then about "
+        "new people. Answers need a column subject.",
+    ),
+    seconds: float | None = option("Time limit: the best model that this many seconds allow."),
+    jobs: int | None = option("Map: number of threads; -1 for all cores.", "-1"),
+    explain: bool = flag("--explain", "Show what auto tried, and how well it did on held-out data."),
     quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),
 ) -> None:
     """Learn a map, a kernel or a similarity of features, and save it as a model file.
@@ -109,9 +129,9 @@ def fit(
     (anchor,rank1,rank2,...). Columns weight, subject and answer are optional. Objects are names or numbers.
 
     Accuracy is the share of comparisons that the model satisfies, by weight. The held-out accuracy is that of
-    a first fit on answers that it was not shown. The model that is saved is then fitted on all answers. Where
-    the regularization or the learning rate is auto, the first fit chooses it and the second one takes it over
-    (the regularization of a map or kernel in proportion to the number of answers).
+    a first fit on answers that it was not shown. The model that is saved is then fitted on all answers. What
+    is auto (loss, dimensions, regularization, learning rate) the first fit chooses and the second one takes over
+    (the regularization of a map or kernel in proportion to the number of answers); --explain shows the choice.
 
     A kernel is a table of how similar any two objects are. It suits up to some thousand objects, and for the
     losses gnmds and ste the fit reports how far from the best kernel it can be at most.
@@ -140,15 +160,21 @@ def fit(
             raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
     check_writable(out, files if comparisons is None else [*files, comparisons])
     options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
-    for name in {"regularization", "learning-rate"} & set(options):
+    for name in {"dims", "regularization", "learning-rate"} & set(options):
         options[name] = number_or(options[name], ("auto",), name)
+    if isinstance(options.get("dims"), float) and options["dims"].is_integer():
+        options["dims"] = int(options["dims"])
     estimator = make_model(model, options, seed)
     data = read_data(files, options, estimator)
+    if by_subject:
+        data = data.by_subject()
     if not quiet and model not in WITHOUT_LOOPS:
         note_if_compiling()
     print_facts(data.describe())  # before the long work
     learned, how = _fit(estimator, data, held_out, seed, quiet, out)
     save(learned, out)
+    if explain:
+        _print_selection(last_step(learned)[1])
     print_facts([("saved", f"{out}, {how} {data.size}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
 
 
@@ -171,6 +197,10 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         reason = "none, as asked"
     except TooFewError as error:
         train, test, reason = data, None, f"none: {error}"
+    estimator, begun = last_step(model)[1], time.perf_counter()
+    seconds = getattr(estimator, "max_seconds", None)
+    if seconds is not None and test is not None:
+        estimator.set_params(max_seconds=0.6 * seconds)
     trial = fit_on(train)
     print_facts(train.evaluate(trial, test))
     if test is None:
@@ -178,9 +208,23 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
         return trial, "fitted on all"
     share = len(train.answers) / len(data.answers) if data.table is None else 1.0
     chosen = take_settings(model, trial, share)
+    if seconds is not None:
+        estimator.set_params(max_seconds=max(seconds - (time.perf_counter() - begun), 0.1 * seconds))
     learned = fit_on(data)
+    if chosen:
+        last_step(learned)[1].selection_ = last_step(trial)[1].selection_
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
+
+
+def _print_selection(estimator: Any) -> None:
+    """Print what a search tried, where there was one."""
+    if getattr(estimator, "selection_", None):
+        from nearer.selection import table
+
+        typer.echo("\n" + table(estimator) + "\n")
+    else:
+        print_note("nothing was chosen by held-out data: all settings were given, or there were too few answers")
 
 
 def note_if_compiling() -> None:

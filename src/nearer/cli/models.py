@@ -28,9 +28,10 @@ PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "epochs": "max_iter",
     "steps": "n_steps",
     "triplets": "n_triplets",
+    "seconds": "max_seconds",
     "jobs": "n_jobs",
 }
-SEARCHED = ("regularization", "learning_rate")  # parameters that "auto" searches for
+SEARCHED = ("n_components", "loss", "regularization", "learning_rate")  # parameters that "auto" searches for
 N_TERMS = {"bilinear": 2_000}  # its matrix has a row and a column per term; others: as many as TextFeatures has
 WITHOUT_LOOPS = ("kernel", "rca")  # their fits compile nothing
 FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is not shown
@@ -42,8 +43,8 @@ def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
         raise ValueError(f"unknown model {name!r}; the known ones are {', '.join(commands())}")
     _check_options(name, options)
     model = load(commands()[name])()
-    if "random_state" in model.get_params(deep=False):
-        model.set_params(random_state=seed)
+    always = {"random_state": seed, "n_jobs": -1}
+    model.set_params(**{name: always[name] for name in always if name in model.get_params(deep=False)})
     model.set_params(**{PARAMETERS[option]: options[option] for option in options if option in PARAMETERS})
     check_options(model, PARAMETERS)  # before a large file is read
     if "text" not in options:
@@ -128,8 +129,8 @@ def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
     estimator, tried = last_step(model)[1], last_step(trial)[1]
     searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
-    values = {parameter: getattr(tried, f"{parameter}_", None) for parameter in searched}
-    chosen = {parameter: value for parameter, value in values.items() if value is not None}
+    values = chosen_settings(tried)
+    chosen = {parameter: values[parameter] for parameter in searched if parameter in values}
     if "regularization" in chosen:
         # A ridge is worth a number of answers, and the trial fit had this share of them (as in `nearer.selection`).
         chosen["regularization"] *= ridge_share
@@ -137,16 +138,29 @@ def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     return list(chosen)
 
 
+def chosen_settings(estimator: Any) -> dict[str, Any]:
+    """Return the settings that a fitted estimator used, as far as "auto" may choose them."""
+    chosen: dict[str, Any] = next(
+        (record for record in getattr(estimator, "selection_", None) or [] if record["chosen"]), {}
+    )
+    used = {
+        parameter: getattr(estimator, f"{parameter}_", None) for parameter in ("regularization", "learning_rate")
+    }
+    return {name: chosen[name] for name in ("n_components", "loss") if name in chosen} | {
+        name: value for name, value in used.items() if value is not None
+    }
+
+
 def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
     """Return facts about a fitted model: terms, settings, steps, and how far it is from the optimum at most."""
     before, estimator = last_step(model)
     facts = [] if before is None else _describe_terms(before, table)
-    for parameter in SEARCHED:
-        value = getattr(estimator, f"{parameter}_", None)
-        if value is not None:
-            how = ", chosen by auto" if getattr(estimator, parameter) == "auto" else ""
-            how = ", chosen on the held-out fit" if parameter in chosen else how
-            facts.append((parameter.replace("_", " "), f"{value:.3g}{how}"))
+    for parameter, value in chosen_settings(estimator).items():
+        auto = getattr(estimator, parameter) == "auto"
+        if auto or parameter in chosen or parameter in ("regularization", "learning_rate"):
+            how = ", chosen by auto" if auto else ", chosen on the held-out fit" if parameter in chosen else ""
+            name = "dimensions" if parameter == "n_components" else parameter.replace("_", " ")
+            facts.append((name, (f"{value:.3g}" if isinstance(value, float) else str(value)) + how))
     if hasattr(estimator, "n_steps_"):
         facts.append(("steps", f"{estimator.n_steps_:,}"))
     end = "converged" if getattr(estimator, "converged_", False) else "not converged"

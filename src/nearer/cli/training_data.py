@@ -32,6 +32,7 @@ class Answers:
 
     answers: "Comparisons"
     table: "FeatureTable | None" = None
+    groups: str | None = None  # "subjects": people are held out, not answers
 
     def describe(self) -> Facts:
         """Return what there is."""
@@ -46,6 +47,16 @@ class Answers:
             ("contradictions", f"{contradictions:,}"),
         ]
 
+    def by_subject(self) -> Self:
+        """Return the same answers, of which people are held out as a whole."""
+        if self.answers.subjects is None:
+            raise ValueError(
+                "--by-subject needs a column subject, or participant: these answers do not say whose they are"
+            )
+        if len(set(self.answers.subjects.tolist())) < 2:
+            raise ValueError("--by-subject holds out people: all these answers are of one")
+        return replace(self, groups="subjects")
+
     @property
     def size(self) -> str:
         """How many answers there are."""
@@ -55,16 +66,17 @@ class Answers:
         """Hold out a share of the answers, each of them whole."""
         if self.answers.n_answers < FEWEST:
             raise TooFewError(f"{self.size} are too few")
-        train, test = self.answers.split(share, random_state=seed)
+        train, test = self.answers.split(share, random_state=seed, groups=self.groups)
         return replace(self, answers=train), replace(self, answers=test)
 
     def fit(self, model: Any) -> None:
         """Fit a model."""
+        answers = self.answers if self.groups is None else self.answers.group(self.groups)
         if self.table is None:
-            model.fit(self.answers)
+            model.fit(answers)
         else:
             argument = "model__comparisons" if hasattr(model, "steps") else "comparisons"
-            model.fit(self.table, **{argument: self.answers})
+            model.fit(self.table, **{argument: answers})
 
     def evaluate(self, model: Any, test: Self | None) -> Facts:
         """Return the share of answers that a model satisfies, of those held out also by plain distances."""
@@ -80,7 +92,8 @@ class Answers:
         facts = [("training", _satisfied(self.answers, score))]
         if test is None:
             return facts
-        facts.append(("held out", f"{_satisfied(test.answers, score)} that this fit was not shown"))
+        unseen = "of people whom this fit has not seen" if self.groups else "that this fit was not shown"
+        facts.append(("held out", f"{_satisfied(test.answers, score)} {unseen}"))
         if self.table is not None and isinstance(self.table.X, np.ndarray) and before is None:
             X = self.table.X
             plain = _satisfied(test.answers, lambda answers: 1.0 - triplet_error(X, answers))
@@ -104,6 +117,10 @@ class Labeled:
     def describe(self) -> Facts:
         """Return what there is."""
         return [*_describe_table(self.table), ("classes", f"{len(set(self._labels.tolist())):,}")]
+
+    def by_subject(self) -> Self:
+        """Refuse: labels are of objects, not of people."""
+        raise ValueError("--by-subject is for answers: class labels have no subjects")
 
     @property
     def size(self) -> str:
@@ -198,5 +215,6 @@ def read_data(files: list[Path], options: Mapping[str, Any], model: Any) -> Answ
         missing = sorted(set(answers.rows[matched < 0].tolist()))
         unknown = missing if answers.names is None else [answers.names[number] for number in missing]
         raise ValueError(f"{source} is about objects that {table.path} does not have: {some(unknown)}")
-    by_row = Comparisons(matched, n_objects=len(table), weights=answers.weights, answers=answers.answers)
+    columns: dict[str, Any] = {name: getattr(answers, name) for name in ("weights", "subjects", "answers")}
+    by_row = Comparisons(matched, n_objects=len(table), **columns)
     return Answers(by_row, table)

@@ -42,6 +42,7 @@ from nearer.parameters import (
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
+FEW_ROWS = 50_000  # up to here one thread is as fast as several
 SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 
 
@@ -186,9 +187,10 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self._check_init(n)
         random = child_generator(self.random_state)
         train, held_out = self._hold_out(comparisons, random)
-        self._fit_map(train, random, held_out=held_out)
+        result = self._fit_map(train, random, held_out=held_out)
         self.names_, self.n_features_in_ = comparisons.names, comparisons.shape[1]
         self._kept = KeptAnswers.of_fit(comparisons) if self.keep_answers else None
+        self._set_result(result, stacklevel=4)
 
     def _fit_map(
         self,
@@ -197,13 +199,13 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         settings: dict[str, Any] | None = None,
         points: np.ndarray | None = None,
         held_out: Comparisons | None = None,
-    ) -> None:
-        """Fit points to answers; with other settings than the parameters, and also from these points, if given."""
-        is_first = points is None
+        n_folds: int | None = None,
+    ) -> Result:
+        """Fit points to answers: with other settings than the parameters, and also from these points, if given."""
         with self._monitor(view=lambda points: {"points": points}) as monitor:
             starts: list[np.ndarray] = []
             if settings is None:
-                settings, starts = self._select(train, random, monitor)
+                settings, starts = self._select(train, random, monitor, n_folds)
             loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
             if held_out is not None:
                 monitor.judge = judge_of(held_out, loss, random)
@@ -211,12 +213,15 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             monitor.tol = self.tol * baseline_loss(loss)
             if points is not None and points.shape[1] != settings["n_components"]:
                 points = None
-            with Problem(train, loss, ridge, n_threads(self.n_jobs), random) as problem:
+            with Problem(train, loss, ridge, self._n_threads(train), random) as problem:
                 result = self._best_start(problem, train, starts, points, settings["n_components"], monitor)
         self.embedding_ = center(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_ = loss, ridge
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
-        self._set_result(result, stacklevel=5, warn=is_first)
+        return result
+
+    def _n_threads(self, train: Comparisons) -> int:
+        return n_threads(self.n_jobs) if len(train) > FEW_ROWS else 1
 
     def _check_combinations(self) -> None:
         if not is_auto(self.loss):
@@ -250,7 +255,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         return train, held_out
 
     def _select(
-        self, train: Comparisons, random: np.random.Generator, monitor: Monitor
+        self, train: Comparisons, random: np.random.Generator, monitor: Monitor, n_folds: int | None
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Return the settings, chosen where they are "auto", and points to start from if there was a choice."""
         settings = {name: getattr(self, name) for name in SETTINGS}
@@ -267,6 +272,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 random,
                 monitor,
                 n_threads(self.n_jobs),
+                n_folds,
             )
         self.selection_ = selection.records()
         if selection.chosen is None:
@@ -319,7 +325,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         model keeps them. New answers move the objects that they mention; when the answers have grown by two
         percent, all of them refine the map, and when they have doubled, settings that are "auto" are chosen again
         and the map is fitted anew (``history_``, ``selection_`` and the like are of that fit). So most calls take
-        a fraction of a millisecond and a few take longer, about a millisecond per answer in all. Below 500
+        a fraction of a millisecond and a few take longer, about a millisecond per answer in all. Below 600
         comparisons, loss and ridge are not chosen: t-STE, with a ridge worth 30 comparisons.
 
         With ``keep_answers=False``, and where a model file does not hold the answers (that of a plain ``fit``), new

@@ -21,7 +21,7 @@ from nearer.embedding.settings import DEFAULTS, SETTINGS
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import baseline_loss
 from nearer.monitor import Monitor
-from nearer.parameters import is_auto, n_threads
+from nearer.parameters import is_auto
 
 PASSES = 5  # of local steps over the new answers
 FIRST_STEP = 0.25  # how far the first answer may move a new object without the earlier answers
@@ -30,7 +30,8 @@ FEW_MENTIONS = 20  # up to here an object moves by local steps between two refin
 GROWTH = 0.02  # by which the answers have grown when they refine the map
 REFINE_ITER, REFINE_TOL = 10, 1e-4
 FIT_GROWTH = 0.25  # by which they have grown when new starts are tried
-ENOUGH = 500  # rows from which settings are chosen: of fewer the choice was no better than the defaults
+ENOUGH = 600  # rows from which settings are chosen: of fewer the choice was no better than the defaults
+N_FOLDS = 5  # of a choice that is soon made again
 PRIOR_ROWS, MAX_PRIOR = 30.0, 0.3  # until then the ridge is worth this number of rows, but no more than this
 
 
@@ -170,7 +171,8 @@ def _fit_anew(model: Any, kept: KeptAnswers, n_objects: int) -> None:
     selection = getattr(model, "selection_", None)
     if before is not None:
         before, _ = _add_points(before, model.energy_, kept.parts[0], random)
-    model._fit_map(kept.parts[0], random, settings, before)
+    result = model._fit_map(kept.parts[0], random, settings, before, n_folds=N_FOLDS)
+    model._set_result(result, warn=False)
     if before is not None and before.shape == model.embedding_.shape:
         turn, _ = orthogonal_procrustes(model.embedding_, before)
         model.embedding_ = model.embedding_ @ turn
@@ -247,7 +249,7 @@ def _refine(model: Any, kept: KeptAnswers, n_objects: int) -> None:
         model.regularization_ *= kept.n_refined / kept.n_rows
     loss, random = model.loss_, child_generator(model.random_state)
     monitor = Monitor(REFINE_ITER, REFINE_TOL * baseline_loss(loss))
-    with Problem(answers, loss, model.regularization_, n_threads(model.n_jobs), random) as problem:
+    with Problem(answers, loss, model.regularization_, model._n_threads(answers), random) as problem:
         result = LBFGS().solve(problem, model.embedding_, monitor)
         model.embedding_ = center(result.solution, coerce.mentioned_objects(answers))
         model.energy_ = problem.energies(model.embedding_)

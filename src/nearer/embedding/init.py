@@ -51,7 +51,8 @@ def rescale(points: np.ndarray, comparisons: Comparisons, loss: Any, ridge: floa
     """Return the points with the scale that suits a loss and a ridge, found on some of the comparisons."""
     step = max(1, len(comparisons) // SCALE_ROWS)
     rows = comparisons.rows[::step]
-    weights = None if comparisons.weights is None else comparisons.weights[::step]
+    weights = None if comparisons.weights is None else comparisons.weights[::step] / comparisons.weights.max()
+    weights = None if weights is None or not weights.any() else weights
     near, far = squared_distances(points, rows)
     size = float(np.vdot(points, points)) / len(points)
 

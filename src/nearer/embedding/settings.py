@@ -68,6 +68,7 @@ def select_settings(
     random: np.random.Generator,
     monitor: Monitor,
     n_jobs: int,
+    n_folds: int | None = None,
 ) -> Selection:
     """Return what was tried, and the best of it.
 
@@ -89,12 +90,15 @@ def select_settings(
         Of the whole fit.
     n_jobs : int
         Threads.
+    n_folds : int, optional
+        How many folds; by default ten of few answers, five of many.
     """
     n = comparisons.n_objects
     enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
     if comparisons.weights is not None:
-        comparisons = Comparisons(comparisons, weights=comparisons.weights / comparisons.weights.mean())
-    n_folds = N_FOLDS if comparisons.n_answers < FEW_ANSWERS else 5
+        weights = comparisons.weights / comparisons.weights.max()  # the mean of huge ones would overflow
+        comparisons = Comparisons(comparisons, weights=weights / weights.mean())
+    n_folds = n_folds or (N_FOLDS if comparisons.n_answers < FEW_ANSWERS else 5)
     folds = answer_folds(comparisons, random, enough, n_folds)
     if not folds:
         return Selection([], None)
@@ -117,7 +121,7 @@ def select_settings(
             for loss in losses
         ]
         parts = (Fold(train, held_out, start(train, n_components)) for train, held_out in folds)
-        what = f"loss and ridge in {n_components} dimensions"
+        what = f"loss and ridge in {n_components} dimension{'s' * (n_components > 1)}"
         return race(
             ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
         )

@@ -29,8 +29,8 @@ def answer_folds(
 ) -> list[tuple[Comparisons, Comparisons]]:
     """Return training and held-out parts with whole answers in each.
 
-    There are no folds of fewer than five answers, unless they are groups of many rows. If there are many more than ``enough`` rows to learn from, that
-    many are taken for one fold, and some of the others are held out.
+    There are no folds of fewer than five answers, unless they are groups of many rows. If there are many more
+    than ``enough`` rows to learn from, that many are taken for one fold, and some of the others are held out.
     """
     n_answers = comparisons.n_answers
     if FOLD_SHARE * len(comparisons) > enough and n_answers > N_FOLDS:

@@ -45,16 +45,20 @@ class Trial:
         return list(self.settings.values())[-1]
 
     @property
+    def unit_errors(self) -> np.ndarray:
+        """The error on every held-out unit."""
+        return self.losses if self.errors is None else self.errors
+
+    @property
     def error(self) -> float:
         """The mean error."""
-        return float(np.mean(self.losses if self.errors is None else self.errors))
+        return float(np.mean(self.unit_errors))
 
     @property
     def standard_error(self) -> float:
         """The standard error of the mean error, over the units."""
-        errors = self.losses if self.errors is None else self.errors
         with np.errstate(invalid="ignore"):
-            return float(np.std(errors) / np.sqrt(len(errors)))
+            return float(np.std(self.unit_errors) / np.sqrt(len(self.losses)))
 
 
 @dataclass(frozen=True)
@@ -73,17 +77,27 @@ class Selection:
     chosen: Trial | None
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one record per candidate, as estimators keep them in ``selection_``."""
-        return [
-            {
+        """Return one record per candidate, as estimators keep them in ``selection_``.
+
+        A record has the settings, the mean ``error`` on held-out data and its ``standard_error``, the mean
+        ``difference`` to the chosen candidate on the same units with its own standard error
+        (``difference_error``), the number of folds and whether it was chosen.
+        """
+        records = []
+        for trial in self.trials:
+            assert self.chosen is not None
+            n = min(len(trial.losses), len(self.chosen.losses))  # folds are tried in order
+            more = trial.unit_errors[:n] - self.chosen.unit_errors[:n]
+            records.append({
                 **trial.settings,
                 "error": trial.error,
                 "standard_error": trial.standard_error,
+                "difference": float(np.mean(more)),
+                "difference_error": float(np.std(more) / np.sqrt(n)),
                 "n_folds": len(trial.solutions),
                 "chosen": trial is self.chosen,
-            }
-            for trial in self.trials
-        ]
+            })  # fmt: skip
+        return records
 
 
 def search(
@@ -151,7 +165,7 @@ def search(
 
 def best(trials: list[Trial]) -> Trial:
     """Return the trial of the smallest loss, the first of equal ones."""
-    return min(trials, key=lambda trial: trial.losses.sum())
+    return min(trials, key=lambda trial: trial.losses.mean())
 
 
 def smallest_good(trials: list[Trial], errors: float = 0.5) -> Trial:
@@ -167,7 +181,8 @@ def previous_to_best(trials: list[Trial]) -> Trial:
 
 def as_good(trial: Trial, least: Trial, errors: float) -> bool:
     """Whether a trial's loss exceeds that of the best by at most ``errors`` paired standard errors."""
-    more = trial.losses - least.losses
+    n = min(len(trial.losses), len(least.losses))  # folds are tried in order
+    more = trial.losses[:n] - least.losses[:n]
     return bool(more.sum() <= errors * np.sqrt(np.square(more).sum()))
 
 
