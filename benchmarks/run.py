@@ -19,6 +19,7 @@ QUESTIONS = (
     "speed_against_cblearn",
     "real_answers",
     "erkle_people",
+    "streams",
     "metrics_against_metric_learn",
     "sdca_steps",
     "sdca_table2",
@@ -32,6 +33,7 @@ QUESTIONS = (
 NEED_DATA = (
     "real_answers",
     "erkle_people",
+    "streams",
     "metrics_against_metric_learn",
     "sdca_table2",
     "sdca_against_oasis",
