@@ -65,8 +65,7 @@ def compared(answers, dims, side, how, peers) -> dict:
 def parts(answers, split) -> tuple[Comparisons, Comparisons]:
     """Return the split's training and test parts with their answers, as the peers got them."""
     everything = Comparisons(answers.rows.astype(np.int32), n_objects=answers.n_objects, answers=answers.answers)
-    held_out = answers.is_held_out(split)
-    return everything[~held_out], everything[held_out]
+    return everything[answers.is_learned(split)], everything[answers.is_held_out(split)]
 
 
 def standard_error(values) -> float:

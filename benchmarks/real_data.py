@@ -8,7 +8,7 @@ The folders lie under the one that the environment variable NEARER_DATA names.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,25 +19,35 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class RealAnswers:
-    """Rows (a, b, c), a nearer to b than to c, and the id of the answer that each row belongs to."""
+    """Rows (a, b, c), a nearer to b than to c, and the id of the answer that each row belongs to.
+
+    Of the answers that are not held out only the share `learned` is learned from.
+    """
 
     name: str
     rows: np.ndarray
     answers: np.ndarray
     n_objects: int
+    learned: float = 1.0
 
     def is_held_out(self, seed: int) -> np.ndarray:
         """Return for each row whether its answer is in the fifth that is held out; the number is the seed."""
+        return self._part(seed, 0.0, TEST_SHARE)
+
+    def is_learned(self, seed: int) -> np.ndarray:
+        """Return for each row whether its answer is learned from."""
+        return self._part(seed, TEST_SHARE, TEST_SHARE + self.learned * (1.0 - TEST_SHARE))
+
+    def _part(self, seed: int, begin: float, end: float) -> np.ndarray:
         n_answers = int(self.answers.max()) + 1
-        held_out = np.zeros(n_answers, dtype=bool)
+        part = np.zeros(n_answers, dtype=bool)
         order = np.random.default_rng(seed).permutation(n_answers)
-        held_out[order[: round(TEST_SHARE * n_answers)]] = True
-        return held_out[self.answers]
+        part[order[round(begin * n_answers) : round(end * n_answers)]] = True
+        return part[self.answers]
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return training rows and test rows."""
-        is_test = self.is_held_out(seed)
-        return self.rows[~is_test], self.rows[is_test]
+        return self.rows[self.is_learned(seed)], self.rows[self.is_held_out(seed)]
 
 
 def music() -> RealAnswers:
@@ -68,7 +78,15 @@ def things() -> RealAnswers:
     return _two_rows_an_answer("things", (i, j, k), (j, i, k), 1854)
 
 
-DATASETS = {"music": music, "cars": cars, "food73": food73, "things": things}
+WHOLE = {"music": music, "cars": cars, "food73": food73, "things": things}
+
+
+def _quarter(name):
+    """Return a function that makes the set of a name with a quarter of its training answers."""
+    return lambda: replace(WHOLE[name](), name=f"{name}-quarter", learned=0.25)
+
+
+DATASETS = WHOLE | {f"{name}-quarter": _quarter(name) for name in WHOLE}
 
 
 def _arrays(path: str) -> dict[str, np.ndarray]:

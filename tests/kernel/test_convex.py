@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 
 from nearer import Comparisons
 from nearer.certificate import smallest_eigenpair
-from nearer.kernel.batch import equidistant_points
+from nearer.kernel.comparison_kernel import equidistant_points
 from nearer.kernel.convex import KernelProblem, SmoothHinge
 from nearer.kernel.predict import kernel_distances
 from nearer.kernel.solver import ProximalLBFGS, proximal_step

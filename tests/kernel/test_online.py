@@ -242,7 +242,7 @@ def test_fair_replay_draws_more_evenly():
 
 def test_a_factor_for_any_loss():
     """f is 1 - p for STE, and half the difference of the slopes for a loss whose slopes differ."""
-    ste_size, ckl_size = (engine_rule(loss, step_size=1.0)(2.0, 1.0, 10.0, 1.0, 1) for loss in ("ste", "ckl"))
+    ste_size, ckl_size = (engine_rule(loss, learning_rate=1.0)(2.0, 1.0, 10.0, 1.0, 1) for loss in ("ste", "ckl"))
     assert ste_size == pytest.approx(1 - STE().probability(2.0, 1.0))
     near, far = CKL().slopes(2.0, 1.0)
     assert ckl_size == pytest.approx((near - far) / 2)

@@ -295,7 +295,7 @@ def test_what_was_given_is_checked(data, arguments, message, how):
         ({"solver": "sgd"}, "unknown solver 'sgd'; the known ones are 'gd', 'loreta', 'loreta-identify', 'pa'"),
         ({"solver": LORETA}, "solver must be one of 'gd', .* or an object with the method solve"),
         ({"solver": LORETA(identify=1)}, "LORETA's identify must be True or False; got 1"),
-        ({"psd": "yes"}, "psd must be None or True or False; got 'yes'"),
+        ({"psd": "yes"}, "psd must be None, True or False; got 'yes'"),
         ({"solver": "pa", "psd": True}, "solver='pa' learns two factors"),
         ({"solver": "loreta-identify", "psd": True}, "solver='loreta-identify' learns two factors"),
         ({"loss": "hinge"}, "unknown loss 'hinge'"),

@@ -43,13 +43,7 @@ def as_table(comparisons: Any, y: Any = None, sample_weight: Any = None) -> tupl
 
 
 def single_row(objects: Any) -> Any:
-    """Return one answer, given by its objects' numbers or names, as a table of one row.
-
-    Examples
-    --------
-    >>> single_row(("Vienna", "Prague", "Rome"))
-    Comparisons(1 triplets, 3 objects)
-    """
+    """Return one answer, given by its objects' numbers or names, as a table of one row."""
     row = np.asarray(objects)
     if row.dtype.kind != "U" or len(row) not in (3, 4):
         return row[None]

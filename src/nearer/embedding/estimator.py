@@ -50,23 +50,24 @@ SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """Points whose distances agree with answers to "is a nearer to b or to c?".
 
-    Minimises the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects.
+    Minimizes the mean loss of the comparisons plus ``regularization * |X|² / n`` over points X of n objects. By
+    default the loss and the regularization are those that predict held-out answers best.
 
     Parameters
     ----------
-    n_components : int, default=2
-        Dimensions of the map.
-    loss : {"tste", "ckl", "ste", "gnmds", "soe"} or object, default="tste"
+    n_components : int or "auto", default=2
+        Dimensions of the map. "auto" takes the fewest whose held-out loss exceeds the best by at most one
+        standard error.
+    loss : "auto", {"tste", "ckl", "ste", "gnmds", "soe"} or object, default="auto"
         How badly a comparison is met: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
-        with ``value``, ``slopes`` and ``probability`` of two squared distances.
-    solver : {"svrg-sbb", "svrg", "sgd", "batch", "lbfgs"} or object, default="svrg-sbb"
-        How the objective is lowered: a name or a solver of :mod:`nearer.embedding` with parameters.
+        with ``value``, ``slopes`` and ``probability`` of two squared distances. "auto" takes the one of the five
+        that predicts held-out answers best.
+    solver : {"lbfgs", "svrg-sbb", "svrg", "sgd", "batch"} or object, default="lbfgs"
+        How the objective is lowered: a name or a solver of :mod:`nearer.embedding` with parameters. (Settings are
+        always chosen with L-BFGS, which was the fastest on all sets that were tried.)
     regularization : "auto" or float, default="auto"
         Strength of the ridge, which pulls all points to the origin and keeps few answers about many objects from
-        being overfitted. "auto" takes the smallest of 0.0003, 0.001, 0.003, 0.01, 0.03 and 0.1 that predicts
-        held-out answers as well as any, then learns from all answers; ``regularization_`` and ``selection_`` say
-        which. 0 suits answers without errors. (More than 500,000 rows are judged by a sample, and the ridge is
-        scaled to all. Fewer than five answers cannot be judged: 0.01.)
+        being overfitted. "auto" takes the one between 0.00003 and 1 that predicts held-out answers best.
     max_iter : int, default=300
         Epochs (passes over the comparisons) at most.
     tol : float, default=2e-5
@@ -90,28 +91,31 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     dtype : {"float64", "float32"}, default="float64"
         Precision of points and arithmetic.
     n_jobs : int, optional
-        Threads; -1 for all cores. The result is the same for the same number.
+        Threads; -1 for all cores. The choice of settings does not depend on it, and the map only by rounding.
     random_state : int, RandomState or None, default=None
         Makes the fit repeatable.
     max_seconds : float, optional
-        End the fit after this time with the best map so far.
+        End the fit after this time with the best map so far; at most 60 % of it is spent on choosing settings.
     callback : callable, optional
         Called once per epoch with the record of ``history_`` and the current ``points``, and before that, while
-        the ridge is chosen, once per trial; ``stage`` says which. Returning True ends the fit.
+        settings are chosen, once per trial; ``stage`` says which. Returning True ends the fit.
     verbose : bool, default=False
-        Show progress bars.
+        Show a progress bar of the whole fit, with the time that is left.
 
     Attributes
     ----------
     embedding_ : array of shape (n_objects, n_components)
-        The map, centred. Objects that no comparison mentions are at the origin.
+        The map, centered. Objects that no comparison mentions are at the origin.
     loss_ : object
         The loss as used, with its parameters set.
     regularization_ : float
         The ridge as used.
     selection_ : list of dict or None
-        One record per ridge that "auto" tried: regularization, loss (the share of held-out answers that it got
-        wrong), standard_error, and whether it was chosen. None where there was nothing to choose.
+        One record per candidate that was tried: its n_components, loss and regularization, its ``error`` (the share
+        of held-out answers that it got wrong) and ``standard_error``, the mean ``difference`` of the errors to those
+        of the chosen candidate on the same answers and its standard error, the number of folds, and whether it was
+        chosen. :func:`nearer.selection.table` and :func:`nearer.selection.plot` show it. None where there was
+        nothing to choose, empty where answers were too few.
     names_ : tuple of str or None
         Names of the objects, where the comparisons had them.
     n_iter_ : int
@@ -123,9 +127,19 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         map so far) or "not finite".
     history_ : list of dict
         One record per epoch: iteration, loss, step_size, gradient_evaluations, seconds since the fit began and,
-        with early stopping, held_out_loss and held_out_error. Start and ridge are found before the first record.
+        with early stopping, held_out_loss and held_out_error. Settings are chosen before the first record.
     n_features_in_ : int
         Columns of the comparisons: 3 or 4.
+
+    Notes
+    -----
+    Settings are chosen by a race (:mod:`nearer.selection.race`) on five folds of the answers, ten of few, with a
+    start of its own in every fold. If there are many more answers than a fold needs to learn from (30 per object, or
+    6 per coordinate), a part of them is learned from, others are held out, and the ridge is scaled to all: it acts
+    like a fixed number of extra answers. Candidates that are clearly worse are dropped. The chosen one has the
+    lowest sum of error and log loss (of a logistic model of the two distances, which is less noisy than the error),
+    averaged with its neighbors on the ladder of ridges. Fewer than five answers cannot be judged: they get "tste",
+    0.01 and 2 dimensions.
 
     Examples
     --------

@@ -22,14 +22,13 @@ from nearer.selection import FOLD_SHARE, Selection, Trial, answer_folds, as_good
 RIDGES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
 TRIAL_ITER, TRIAL_TOL = 25, 1e-4  # candidates are judged by their errors, which settle before the objective
 MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 30, 6  # enough rows to learn from in a fold
-FEW_ANSWERS, N_FOLDS = 5_000, 10  # of few answers a fold learns from nine tenths: less would choose other ridges
+FEW_ANSWERS, MANY_FOLDS = (
+    5_000,
+    10,
+)  # of few answers a fold learns from nine tenths: less would choose other ridges
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
-DEFAULTS: dict[str, Any] = {
-    "n_components": 2,
-    "loss": "tste",
-    "regularization": 0.01,
-}  # where nothing can be judged
+DEFAULTS: dict[str, Any] = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing is judged
 
 
 class Fold:
@@ -98,8 +97,9 @@ def select_settings(
     if comparisons.weights is not None:
         weights = comparisons.weights / comparisons.weights.max()  # the mean of huge ones would overflow
         comparisons = Comparisons(comparisons, weights=weights / weights.mean())
-    n_folds = n_folds or (N_FOLDS if comparisons.n_answers < FEW_ANSWERS else 5)
-    folds = answer_folds(comparisons, random, enough, n_folds)
+    if n_folds is None and n_components is not None and comparisons.n_answers < FEW_ANSWERS:
+        n_folds = MANY_FOLDS
+    folds = answer_folds(comparisons, random, enough, *([] if n_folds is None else [n_folds]))
     if not folds:
         return Selection([], None)
     # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.

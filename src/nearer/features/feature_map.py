@@ -67,7 +67,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Features should be on comparable scales, as for any Gaussian kernel: otherwise use a ``StandardScaler`` first.
 
     The default is the paper's. It predicted people's answers about unseen foods, artists and things somewhat
-    better than "auto": squared errors favour more shrinkage than the order of distances does.
+    better than "auto": squared errors favor more shrinkage than the order of distances does.
 
     Memory and time of ``fit`` grow with the square and the cube of the number of known objects: use it for up to a
     few thousand.
@@ -225,10 +225,8 @@ def _training_data(X: np.ndarray, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def select_alpha(kernel: np.ndarray, points: np.ndarray) -> float:
-    """Return the smallest regularization whose leave-one-out error is within one standard error of the best.
-
-    The smallest, since shrinking a point to the center lowers its squared error but not the order of distances.
-    """
+    """Return the smallest regularization whose leave-one-out error is within one standard error of the best."""
+    # The smallest, since shrinking a point to the center lowers its squared error but not the order of distances.
     scale = float(np.mean(np.diagonal(kernel))) or 1.0
     alphas = scale * np.array(ALPHAS)
     errors = leave_one_out_errors(kernel, points, alphas)
@@ -238,12 +236,10 @@ def select_alpha(kernel: np.ndarray, points: np.ndarray) -> float:
 
 
 def leave_one_out_errors(kernel: np.ndarray, points: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """Return the squared leave-one-out error of each point for each alpha, shape (n_alphas, n).
-
-    With G = K + alpha I, the leave-one-out residual of kernel ridge regression of t at object i is (G⁻¹t)ᵢ /
-    (G⁻¹)ᵢᵢ. Here t are the points minus their mean, and that mean is without point i too: t = y − mᵢ1. So the
-    residual is that of y minus mᵢ times that of a column of ones.
-    """
+    """Return the squared leave-one-out error of each point for each alpha, shape (n_alphas, n)."""
+    # With G = K + alpha I, the leave-one-out residual of kernel ridge regression of t at object i is (G⁻¹t)ᵢ /
+    # (G⁻¹)ᵢᵢ. Here t are the points minus their mean, and that mean is without point i too: t = y − mᵢ1. So the
+    # residual is that of y minus mᵢ times that of a column of ones.
     n = len(kernel)
     points = points.reshape(n, -1)
     values, vectors = eigh(kernel)

@@ -39,8 +39,8 @@ class Smooth:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return tangents(self.loss, near, far)
 
-    def recentre(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
-        """Do nothing: there is no centre."""
+    def recenter(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
+        """Do nothing: there is no center."""
 
 
 class SmoothHinge:
@@ -51,26 +51,24 @@ class SmoothHinge:
         self.width = abs(self.margin) or 1.0
         self.multipliers = multipliers
 
-    def _maximiser(self, violation: np.ndarray) -> np.ndarray:
+    def _maximizer(self, violation: np.ndarray) -> np.ndarray:
         return np.clip(self.multipliers + violation / self.width, 0.0, 1.0)
 
     def value_and_slopes(self, near: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the values of the rows and their slopes."""
         violation = self.margin + near - far
-        a = self._maximiser(violation)
+        a = self._maximizer(violation)
         return a * violation - 0.5 * self.width * np.square(a - self.multipliers), a, -a
 
     def lines(self, near: np.ndarray, far: np.ndarray) -> Lines:
         """Return lines below the hinge with the slopes of the smooth function."""
-        return hinge_lines(self._maximiser(self.margin + near - far), self.margin)
+        return hinge_lines(self._maximizer(self.margin + near - far), self.margin)
 
-    def recentre(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
-        """Move the centre to the multipliers at these distances, and adapt the width.
-
-        ``slack`` is the distance of the lines below the hinge. If it is most of the gap, the width is too large;
-        otherwise the rounds are not solved well enough, and a larger width makes them easier.
-        """
-        self.multipliers = self._maximiser(self.margin + near - far)
+    def recenter(self, near: np.ndarray, far: np.ndarray, slack: float, gap: float | None) -> None:
+        """Move the center to the multipliers at these distances, and adapt the width."""
+        self.multipliers = self._maximizer(self.margin + near - far)
+        # The slack is the distance of the lines below the hinge. If it is most of the gap, the width is too large;
+        # otherwise the rounds are not solved well enough, and a larger width makes them easier.
         if gap is not None:
             self.width *= 1.0 / WIDTH_FACTOR if slack > gap - slack else WIDTH_FACTOR
 
@@ -108,7 +106,7 @@ class KernelProblem:
         return self._objective(self._losses(*kernel_distances(kernel, self.rows)), kernel)
 
     def certify(self, kernel: np.ndarray) -> Bounds:
-        """Return the objective and a lower bound of the optimum; then recentre the smooth hinge."""
+        """Return the objective and a lower bound of the optimum; then recenter the smooth hinge."""
         near, far = kernel_distances(kernel, self.rows)
         losses, lines = self._losses(near, far), self.smooth.lines(near, far)
         objective = self._objective(losses, kernel)
@@ -121,7 +119,7 @@ class KernelProblem:
             smallest, _ = smallest_eigenpair(self.gradient(lines.near_slope, lines.far_slope))
             height = float(self.share @ lines.height)
             lower = lower_bound(height, smallest, self.regularization, self.n_objects)
-        self.smooth.recentre(near, far, slack, None if lower is None else objective - lower)
+        self.smooth.recenter(near, far, slack, None if lower is None else objective - lower)
         return Bounds(objective, lower, slack)
 
     def value(self, kernel: np.ndarray) -> float:

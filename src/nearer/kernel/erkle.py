@@ -15,23 +15,12 @@ from nearer.kernel.state import ErkleState
 from nearer.kernel.steps import GradientStep, PassiveAggressiveStep, StepRule
 from nearer.losses import loss_trait, losses_with
 from nearer.monitor import Monitor
-from nearer.parameters import (
-    COUNT,
-    NON_NEGATIVE,
-    NONE,
-    POSITIVE,
-    Constraint,
-    either,
-    is_number,
-    one_of,
-    parametrized,
-)
+from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, Constraint, either, one_of, parametrized
 from nearer.solver import Solver
 
 CHUNK = 50  # answers between two reports to the monitor
 PASSIVE_AGGRESSIVE = "passive-aggressive"
 DECAYING: dict[str, Callable[[int], float]] = {"1/t": lambda t: 1.0 / t, "1/sqrt(t)": lambda t: 1.0 / math.sqrt(t)}
-STEP_SIZE = either(one_of(PASSIVE_AGGRESSIVE, *DECAYING), POSITIVE)
 
 
 class AnswerStream:
@@ -53,15 +42,14 @@ class AnswerStream:
 
 
 @parametrized
-class ERKLE(Solver):
-    """Learns a kernel from a stream of answers; the parameters are those of :class:`nearer.OnlineKernel`."""
+class ErkleParameters:
+    """The parameters that ERKLE and :class:`nearer.OnlineKernel`, which documents them, share."""
 
-    needs: ClassVar = ("chunks", "loss")
-    _constraints: ClassVar = {
-        "step_size": STEP_SIZE,
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "learning_rate": either(one_of(PASSIVE_AGGRESSIVE, *DECAYING), POSITIVE),
         "margin": NON_NEGATIVE,
         "probability": either(
-            NONE, Constraint(lambda value: is_number(value) and 0.5 < value < 1, "a number between 0.5 and 1")
+            NONE, Constraint(lambda value: POSITIVE.test(value) and 0.5 < value < 1, "a number between 0.5 and 1")
         ),
         "aggressiveness": either(NONE, POSITIVE),
         "steps_per_answer": COUNT,
@@ -69,8 +57,8 @@ class ERKLE(Solver):
         "shrinkage": NON_NEGATIVE,
     }
 
-    step_size: str | float = PASSIVE_AGGRESSIVE
     _: KW_ONLY
+    learning_rate: str | float = PASSIVE_AGGRESSIVE
     margin: float = 1.0
     probability: float | None = None
     aggressiveness: float | None = 0.7
@@ -78,15 +66,22 @@ class ERKLE(Solver):
     replay: str = "uniform"
     shrinkage: float = 0.0
 
+
+@parametrized
+class ERKLE(ErkleParameters, Solver):
+    """Learns a kernel from a stream of answers."""
+
+    needs: ClassVar = ("chunks", "loss")
+
     def step_rule(self, loss: Any) -> StepRule:
         """Return the rule for the size of a step; ValueError for parameters that do not go together."""
-        if self.step_size != PASSIVE_AGGRESSIVE:
+        rate = self.learning_rate
+        if rate != PASSIVE_AGGRESSIVE:
             if self.probability is not None or self.margin != 1.0:
                 raise ValueError(
-                    f"margin and probability are for passive-aggressive steps, not for steps of {self.step_size!r}"
+                    f"margin and probability are for passive-aggressive steps, not for steps of {rate!r}"
                 )
-            constant = self.step_size
-            return GradientStep(loss, DECAYING.get(str(constant), lambda t: float(constant)))
+            return GradientStep(loss, DECAYING.get(str(rate), lambda t: float(rate)))
         margin = self.margin
         if self.probability is not None:
             if not loss_trait(loss, "logistic"):

@@ -30,16 +30,12 @@ INVERSE_COST, HORIZON = 250, 250  # cost of a new inverse in products, and proje
 
 
 class LargeKernel:
-    """A kernel of many objects that takes steps; it owns the positive semidefinite matrix that it starts from.
-
-    ``shift`` is ε; 0 to choose it. ``products`` has the number of products with an n × n matrix of the last
-    eigenproblems, and ``n_inverses`` is the number of inverses computed.
-    """
+    """A kernel of many objects that takes steps; it owns the positive semidefinite matrix that it starts from."""
 
     def __init__(self, matrix: np.ndarray, bound: EigenvalueBound, shift: float = 0.0) -> None:
         self.bound = bound
-        self.shift = shift
-        self.products: deque[int] = deque(maxlen=N_COUNTS)
+        self.shift = shift  # ε; 0 to choose it
+        self.products: deque[int] = deque(maxlen=N_COUNTS)  # with an n × n matrix, of the last eigenproblems
         self.n_inverses = 0
         self._matrix = UpdatedMatrix(matrix)
         self._trace = self._matrix.trace()
@@ -103,9 +99,8 @@ class LargeKernel:
             self._invert()
         for _ in range(2):
             assert self._inverse is not None
-            sign, eigenvalue, vector = self._lanczos.run(
-                self._inverse, objects, down, omega, self.shift, self._trace, lower
-            )
+            limits = self.shift, self._trace, lower
+            sign, eigenvalue, vector = self._lanczos.run(self._inverse, objects, down, omega, limits)
             self.products[-1] += self._lanczos.size - 1
             if sign == loops.POSITIVE:
                 return 0.0, None
@@ -138,12 +133,10 @@ class LargeKernel:
         down: np.ndarray,
         omega: float,
         eigenvalue: float,
-        vector: np.ndarray | None,
+        vector: Any,
     ) -> None:
-        """Apply -omega * down downᵀ and the projection, if there is one, to the inverse at once.
-
-        One after the other would pass through a matrix that can be nearly singular.
-        """
+        """Apply -omega * down downᵀ and the projection, if there is one, to the inverse."""
+        # At once: one after the other would pass through a matrix that can be nearly singular.
         image = inverse.sparse_product(objects, down)
         if vector is None:
             inverse.add_rank_one(image, omega / (1.0 - omega * (down @ image[objects])))
@@ -162,13 +155,16 @@ class LargeKernel:
         if self.bound.n_projections % INTERVAL == 0:
             sizes = np.array(self._sizes)
             shifts = np.append(np.geomspace(sizes.min(), sizes.max(), 13), self.shift)
-            costs = expected_products(sizes, shifts[:, None], RESIDUAL * self._trace).mean(axis=1)
+            # About how many products each of the eigenvalues would take with each of the shifts.
+            condition = np.maximum(sizes / shifts[:, None], shifts[:, None] / sizes)
+            products = 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * sizes / (RESIDUAL * self._trace))
+            costs = products.mean(axis=1)
             best = int(np.argmin(costs))
             if HORIZON * (costs[-1] - costs[best]) > INVERSE_COST:
                 self.shift, self._inverse = float(shifts[best]), None
 
     def _invert(self) -> None:
-        """Compute the inverse by Cholesky's factorisation, in place."""
+        """Compute the inverse by Cholesky's factorization, in place."""
         self._inverse = None  # frees its memory
         self.shift = max(self.shift, 10 * FLOOR * self._trace)  # what counts as zero may be negative
         base = self._matrix.flush().copy(order="F")
@@ -191,26 +187,11 @@ class LargeKernel:
             self._inverse = inverse
 
 
-def expected_products(size: np.ndarray, shift: np.ndarray, tol: float) -> np.ndarray:
-    """Return about how many products an eigenvalue of this size takes with this shift.
-
-    Examples
-    --------
-    >>> expected_products(np.array([0.01, 0.01, 0.0001]), np.array([0.01, 0.1, 0.01]), 1e-9).round(1)
-    array([10.4, 28.6, 63. ])
-    """
-    condition = np.maximum(size / shift, shift / size)
-    return 2.0 + 0.5 * np.sqrt(condition) * np.log(2.0 + 2.0 * size / tol)
-
-
 class Lanczos:
-    """Lanczos' method on the inverse, with a workspace for n objects.
-
-    ``size`` is the number of vectors of the last run; all but the first took a product.
-    """
+    """Lanczos' method on the inverse, with a workspace for n objects."""
 
     def __init__(self, n: int) -> None:
-        self.size = 0
+        self.size = 0  # vectors of the last run; all but the first took a product
         self._vectors = np.empty((n, MAX_PRODUCTS + 1), order="F")
         self._secular = bind(loops.secular)
 
@@ -218,17 +199,10 @@ class Lanczos:
         return Lanczos, (len(self._vectors),)
 
     def run(
-        self,
-        inverse: UpdatedMatrix,
-        objects: list[int],
-        down: np.ndarray,
-        omega: float,
-        shift: float,
-        trace: float,
-        lower: float,
+        self, inverse: UpdatedMatrix, objects: list[int], down: np.ndarray, omega: float, limits: tuple[float, ...]
     ) -> tuple[int, float, np.ndarray]:
         """Return the sign of the smallest eigenvalue if it is known, the eigenvalue and its eigenvector."""
-        basis = self._vectors
+        (shift, trace, lower), basis = limits, self._vectors
         alpha, beta, c = np.zeros((3, MAX_PRODUCTS))
         basis[:, 0] = 0.0
         basis[objects, 0] = down

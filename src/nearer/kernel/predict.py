@@ -23,10 +23,7 @@ def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, 
 
 
 def check_kernel(kernel: np.ndarray, names: tuple[str, ...] | None) -> float:
-    """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names.
-
-    A kernel is square, finite, symmetric and positive semidefinite.
-    """
+    """Return the smallest eigenvalue of a kernel, at least 0; ValueError if it is not a kernel of these names."""
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"a kernel is a square table; got shape {kernel.shape}")
     if not np.isfinite(kernel).all():
@@ -60,7 +57,7 @@ class KernelPredictor(ComparisonPredictor):
         return np.maximum(diagonal + diagonal[objects, None] - 2.0 * self.kernel_[objects], 0.0)
 
     def embed(self, n_components: int = 2) -> np.ndarray:
-        """Return centred points whose inner products approximate the kernel best (kernel PCA of the objects).
+        """Return centered points whose inner products approximate the kernel best (kernel PCA of the objects).
 
         Parameters
         ----------
@@ -74,7 +71,7 @@ class KernelPredictor(ComparisonPredictor):
         n = self._n_known
         check_count("n_components", n_components, n)
         means = self.kernel_.mean(axis=0)
-        centred = self.kernel_ - means - means[:, None] + means.mean()
+        centered = self.kernel_ - means - means[:, None] + means.mean()
         with blas_threads_for(n):
-            values, vectors = eigh(centred, subset_by_index=[n - n_components, n - 1])
+            values, vectors = eigh(centered, subset_by_index=[n - n_components, n - 1])
         return fix_signs((vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))).T).T

@@ -36,6 +36,8 @@ class EigenvalueBound:
 class SmallKernel:
     """The algorithm as printed, with the smallest eigenpair by LAPACK; copies the positive semidefinite matrix."""
 
+    shift = 0.0  # of an inverse that only large kernels need
+
     def __init__(self, matrix: np.ndarray, bound: EigenvalueBound) -> None:
         self.bound = bound
         self._matrix = np.array(matrix, dtype=np.float64, order="F")

@@ -35,25 +35,7 @@ class Solution:
 
 @parametrized
 class ProximalLBFGS(Solver):
-    """Proximal gradient steps over kernels, and L-BFGS over points between them.
-
-    Parameters
-    ----------
-    n_inner : int, default=50
-        Steps of L-BFGS per round.
-    memory : int, default=10
-        Pairs of vectors that L-BFGS stores.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> from nearer.kernel.convex import KernelProblem
-    >>> from nearer.losses import STE
-    >>> from nearer.monitor import Monitor
-    >>> problem = KernelProblem(Comparisons([[0, 1, 2], [2, 1, 0]]), STE(), regularization=0.1)
-    >>> ProximalLBFGS().solve(problem, np.eye(3), Monitor(max_iter=50, tol=1e-6)).reason
-    'converged'
-    """
+    """Proximal gradient steps over kernels, between them ``n_inner`` steps of L-BFGS that store ``memory`` pairs."""
 
     needs: ClassVar = ("value", "value_and_gradient", "certify")
     _constraints: ClassVar = {"n_inner": COUNT, "memory": COUNT}
@@ -74,13 +56,9 @@ class ProximalLBFGS(Solver):
                 lower = max(lower, bounds.lower)
                 best.gap = max(0.0, best.objective - lower)
             points, step_size, residual = proximal_step(problem, points, kernel, 2.0 * step_size)
+            residual, rank = residual + bounds.slack, best.points.shape[1]
             if not monitor.go_on(
-                best,
-                loss=best.objective,
-                gap=best.gap,
-                residual=residual + bounds.slack,
-                step_size=step_size,
-                rank=best.points.shape[1],
+                best, loss=best.objective, gap=best.gap, residual=residual, step_size=step_size, rank=rank
             ):
                 best.multipliers = problem.smooth.multipliers
                 return best

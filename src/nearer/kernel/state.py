@@ -1,5 +1,6 @@
 """The state of ERKLE between two answers, and how a model file holds it."""
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -10,29 +11,51 @@ from scipy.linalg import eigh
 from nearer.comparisons import Comparisons
 from nearer.kernel.large import LargeKernel
 from nearer.kernel.psd_kernel import EigenvalueBound, SmallKernel
-from nearer.kernel.replay_buffer import ReplayBuffer
 from nearer.kernel.steps import StepRule, direction_of
 from nearer.kernel.symmetric import mirror_lower
 
 SMALL = 150  # objects up to which LAPACK solves the eigenproblem of a step faster
 
 
+class ReplayBuffer:
+    """Earlier answers for experience replay, lines 5 to 11 of Algorithm 2: rows (i, j, l, k), weights and draws.
+
+    Drawn uniformly, the first answers are drawn most often in the end. Fair replay, which the paper suggests, takes
+    of two answers drawn uniformly the one with fewer draws.
+    """
+
+    def __init__(self, rows: Sequence[int] = (), weights: Sequence[float] = (), draws: Sequence[int] = ()) -> None:
+        self.rows, self.weights, self.draws = array("i", rows), array("d", weights), array("q", draws)
+
+    def add(self, row: Sequence[int], weight: float) -> None:
+        """Store an answer."""
+        self.rows.extend(row)
+        self.weights.append(weight)
+        self.draws.append(0)
+
+    def draw(self, random: np.random.Generator, fair: bool) -> tuple[list[int], float]:
+        """Return an answer and its weight, and count the draw."""
+        index = int(random.integers(len(self.weights)))
+        if fair:
+            other = int(random.integers(len(self.weights)))
+            if self.draws[other] < self.draws[index]:
+                index = other
+        self.draws[index] += 1
+        return self.rows[4 * index : 4 * index + 4].tolist(), self.weights[index]
+
+
 @dataclass(eq=False)
 class ErkleState:
-    """The state of the algorithm between two answers; it owns the positive semidefinite matrix given.
-
-    ``n_updates`` counts steps of positive size, ``n_unshrunk`` answers since the eigenvalues last shrank, and
-    ``shift`` is that of the inverse of a large kernel.
-    """
+    """The state of the algorithm between two answers; it owns the positive semidefinite matrix that it starts from."""
 
     matrix: InitVar[np.ndarray]
     bound: EigenvalueBound
     random: np.random.Generator
     buffer: ReplayBuffer = field(default_factory=ReplayBuffer)
     n_seen: int = 0
-    n_updates: int = 0
-    n_unshrunk: int = 0
-    shift: float = 0.0
+    n_updates: int = 0  # steps of positive size
+    n_unshrunk: int = 0  # answers since the eigenvalues last shrank
+    shift: float = 0.0  # of the inverse of a large kernel
     cached: np.ndarray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self, matrix: np.ndarray) -> None:
@@ -54,11 +77,6 @@ class ErkleState:
             self.cached.flags.writeable = False
         return self.cached
 
-    def reset(self) -> None:
-        """Drop all that is derived, as if the state had just been read from a file."""
-        self.cached = None
-        self.kernel.reset()
-
     def grow(self, n_objects: int) -> None:
         """Add objects of which nothing is known: rows of the identity, at the same distance from all."""
         if n_objects > self.n_objects:
@@ -70,13 +88,15 @@ class ErkleState:
             self.n_objects = n_objects
 
     def to_record(self) -> dict[str, Any]:
-        """Return what the next answer depends on beside kernel and counts, for a model file."""
+        """Return what the next answer depends on beside kernel and counts, for a model file; drop what is derived."""
+        self.cached = None
+        self.kernel.reset()
         return {
             "rows": np.array(self.buffer.rows, dtype=np.int32).reshape(-1, 4),
             "weights": np.array(self.buffer.weights),
             "draws": np.array(self.buffer.draws),
             "bound": self.bound.value,
-            "shift": getattr(self.kernel, "shift", 0.0),
+            "shift": self.kernel.shift,
             "n_unshrunk": self.n_unshrunk,
             "random": self.random.bit_generator.state,
         }
@@ -85,10 +105,7 @@ class ErkleState:
     def from_record(
         cls, record: dict[str, Any], kernel: np.ndarray, smallest: float, counts: Sequence[int]
     ) -> "ErkleState":
-        """Return the state of a kernel with this smallest eigenvalue; ValueError for a record that is invalid.
-
-        ``counts`` are n_seen, n_updates, n_projections and n_skipped.
-        """
+        """Return the state of a kernel with this smallest eigenvalue; ValueError for a record that is invalid."""
         bound, shift = float(record["bound"]), float(record["shift"])
         if not (np.isfinite(bound) and np.isfinite(shift) and shift >= 0):
             raise ValueError(f"bound and shift are numbers; got {bound} and {shift}")
@@ -124,7 +141,7 @@ class ErkleState:
         values = np.maximum(values - amount, 0.0)
         positive = values > 0.0
         self.bound.value = float(values[0])
-        self.shift = getattr(self.kernel, "shift", 0.0)
+        self.shift = self.kernel.shift
         self.n_unshrunk = 0
         product = (vectors[:, positive] * values[positive]) @ vectors[:, positive].T
         self._replace(mirror_lower(np.asfortranarray(product)))

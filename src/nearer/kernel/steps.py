@@ -20,18 +20,14 @@ THIRD, HALF = 1.0 / 3.0, np.sqrt(0.5)
 
 
 class Direction(NamedTuple):
-    """A step of size γ adds ``eigenvalue * γ * (up upᵀ - down downᵀ)`` to the kernel at its objects.
+    """A step of size γ adds ``eigenvalue * γ * (up upᵀ - down downᵀ)`` to the kernel at its objects."""
 
-    It lowers near - far by ``descent * γ``. The pairs ``near`` and ``far`` are positions among the objects; ``up``
-    and ``down`` have unit length.
-    """
-
-    near: tuple[int, int]
+    near: tuple[int, int]  # positions among the objects
     far: tuple[int, int]
-    up: np.ndarray
+    up: np.ndarray  # of unit length
     down: np.ndarray
     eigenvalue: float
-    descent: float
+    descent: float  # times γ: how much the step lowers near - far
     up_up: np.ndarray  # up upᵀ
     down_down: np.ndarray
 
@@ -48,15 +44,7 @@ QUADRUPLET = _direction((2, 3), [0.0, 0.0, 1.0, -1.0], [1.0, -1.0, 0.0, 0.0], HA
 
 
 def direction_of(i: int, j: int, l: int, k: int) -> tuple[list[int], Direction]:  # noqa: E741
-    """Return the objects of "d(i, j) < d(l, k)" and their direction; pairs that share an object are a triplet.
-
-    Examples
-    --------
-    >>> direction_of(4, 7, 9, 4)[0]
-    [4, 7, 9]
-    >>> direction_of(4, 7, 9, 5)[1].descent
-    8.0
-    """
+    """Return the objects of "d(i, j) < d(l, k)" and their direction; pairs that share an object are a triplet."""
     if l in (i, j):
         return [l, i + j - l, k], TRIPLET
     if k in (i, j):
@@ -85,16 +73,14 @@ class GradientStep(NamedTuple):
 
 
 class PassiveAggressiveStep(NamedTuple):
-    """Steps that meet a margin exactly, but lower near - far by ``cap`` at most.
-
-    A weight below one shortens a step; one above does not lengthen it, which would overshoot.
-    """
+    """Steps that meet a margin exactly, but lower near - far by ``cap`` at most."""
 
     margin: float
     cap: float
 
     def size(self, near: float, far: float, descent: float, weight: float, t: int) -> float:
         """Return γ, which does not depend on the count t; not positive if the margin is met."""
+        # A weight below one shortens a step; one above does not lengthen it, which would overshoot.
         return min(min(weight, 1.0) * (near - far + self.margin), self.cap) / descent
 
     def mean_loss(self, distances: Sequence[tuple[float, float]]) -> float:

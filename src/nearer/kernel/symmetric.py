@@ -15,17 +15,7 @@ BLOCK = 128  # columns mirrored at a time
 
 
 class UpdatedMatrix:
-    """A symmetric matrix ``base + factors diag(weights) factorsᵀ``.
-
-    Only the lower triangle of ``base`` is read; it is changed in place if the array is in Fortran order.
-
-    Examples
-    --------
-    >>> matrix = UpdatedMatrix(np.eye(2))
-    >>> matrix.add_rank_one(np.array([1.0, 1.0]), 0.5)
-    >>> matrix.product(np.array([1.0, 0.0]))
-    array([1.5, 0.5])
-    """
+    """A symmetric matrix ``base + factors diag(weights) factorsᵀ``; changes a base in Fortran order in place."""
 
     def __init__(self, base: np.ndarray) -> None:
         self._base = np.asfortranarray(base, dtype=np.float64)

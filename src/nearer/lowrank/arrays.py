@@ -20,13 +20,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, table: Any) -> Self:
-        """Return the rows of a C-contiguous array, or of a csr_array in canonical format.
-
-        Examples
-        --------
-        >>> Rows.of(np.array([[1.0, 2.0], [3.0, 4.0]])).places
-        array([0, 0])
-        """
+        """Return the rows of a C-contiguous array, or of a csr_array in canonical format."""
         n, d = table.shape
         if issparse(table):
             starts = table.indptr.astype(np.int64)
@@ -41,13 +35,7 @@ class Rows(NamedTuple):
 
     @property
     def mean_square(self) -> float:
-        """The mean squared length of the rows, 1 if all are zero.
-
-        Examples
-        --------
-        >>> Rows.of(np.array([[3.0, 4.0], [0.0, 5.0]])).mean_square
-        25.0
-        """
+        """The mean squared length of the rows, 1 if all are zero."""
         total = float(self.values @ self.values)
         return total / len(self.places) if total > 0 else 1.0
 

@@ -117,6 +117,21 @@ def evaluate(
     return values
 
 
+def largest_columns(scores: Floats, k: int) -> NDArray[np.intp]:
+    """Return the columns of the k largest scores of each row, the largest first; of equal ones the leftmost."""
+    if scores.shape[1] == k:
+        return np.argsort(-scores, axis=1, kind="stable")
+    places = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
+    least = np.take_along_axis(scores, places, axis=1).min(axis=1)
+    # Where more than k are as good as the k-th, the partition took any of them: take those to the left.
+    for row in np.flatnonzero((scores >= least[:, None]).sum(axis=1) > k):
+        able = np.flatnonzero(scores[row] >= least[row])
+        places[row] = able[np.argsort(-scores[row, able], kind="stable")[:k]]
+    places.sort(axis=1)
+    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)
+
+
 def mean_over_queries(
     values: Floats, problem: str = "none of the {n} queries shares its label with an object"
 ) -> float:

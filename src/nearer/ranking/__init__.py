@@ -1,13 +1,6 @@
 """Label rankings of features: scores of many labels, learned row by row."""
 
 from nearer.ranking.estimator import LabelRanker
-from nearer.ranking.solvers import (
-    LORETA,
-    SOLVERS,
-    GroupPerceptron,
-    PassiveAggressive,
-    Perceptron,
-    Popularity,
-)
+from nearer.ranking.solvers import LORETA, SOLVERS, GroupPerceptron, PassiveAggressive, Perceptron, Popularity
 
 __all__ = ["LORETA", "SOLVERS", "GroupPerceptron", "LabelRanker", "PassiveAggressive", "Perceptron", "Popularity"]

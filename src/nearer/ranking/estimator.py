@@ -15,15 +15,7 @@ from nearer.comparisons.random_state import child_generator
 from nearer.features.validation import check_scale, validate_features
 from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
 from nearer.monitor import Result
-from nearer.parameters import (
-    BOOL,
-    COUNT,
-    NONE,
-    Constraint,
-    either,
-    one_of,
-    parametrized,
-)
+from nearer.parameters import BOOL, COUNT, NONE, Constraint, either, one_of, parametrized
 from nearer.ranking.init import INITS, MAX_ROWS, check_factors, constant_value, start_model
 from nearer.ranking.predict import RankingPredictor
 from nearer.ranking.solvers import SOLVERS, RowStream, default_n_steps, hold_out, select_rate

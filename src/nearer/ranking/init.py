@@ -49,11 +49,9 @@ def check_factors(ranker: Any, n_labels: int, d: int) -> None:
 
 
 def constant_value(table: Any) -> float:
-    """Return the value of the constant feature of a table: the root mean square of its entries that are not 0.
-
-    Steps change the weights of a feature by its square, so a fixed value would learn faster or slower than the
-    other features, depending on their scale.
-    """
+    """Return the value of the constant feature of a table: the root mean square of its entries that are not 0."""
+    # Steps change the weights of a feature by its square, so a fixed value would learn faster or slower than the
+    # other features, depending on their scale.
     values = Rows.of(table).values
     entries = np.count_nonzero(values)
     return float(np.sqrt(values @ values / entries)) if entries else 1.0

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
 from nearer.metrics.label_ranking import label_average_precisions
-from nearer.parameters import is_count
+from nearer.metrics.ranks import largest_columns
+from nearer.parameters import check_count
 from nearer.ranking.solvers import ENTRIES
 from nearer.ranking.targets import Target, read_target
 
@@ -97,8 +98,7 @@ class RankingPredictor(ClassifierMixin):
             Their scores.
         """
         check_is_fitted(self)
-        if not is_count(k) or k > len(self.classes_):
-            raise ValueError(f"k must be a whole number from 1 to {len(self.classes_)}, the labels; got {k!r}")
+        check_count("k", k, len(self.classes_), ", the labels")
         numbers, scores = self._top(X, k)
         return self.classes_[numbers], scores
 
@@ -145,7 +145,7 @@ class RankingPredictor(ClassifierMixin):
         table = validate_features(self, X, sparse=True)
         numbers, values = np.empty((table.shape[0], k), dtype=np.intp), np.empty((table.shape[0], k))
         for block, scores in self._score_blocks(table):
-            numbers[block] = best(scores, k)
+            numbers[block] = largest_columns(scores, k)
             values[block] = np.take_along_axis(scores, numbers[block], axis=1)
         return numbers, values
 
@@ -195,19 +195,3 @@ def _check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             f"sample_weight must be numbers that are not negative; row {wrong[0]} has {weights[wrong[0]]:g}"
         )
     return weights
-
-
-def best(scores: np.ndarray, k: int) -> np.ndarray:
-    """Return the columns of the k largest scores per row, the largest first; of equal ones the leftmost."""
-    n, n_labels = scores.shape
-    if k == n_labels:
-        return np.argsort(-scores, axis=1, kind="stable")
-    least = np.partition(scores, n_labels - k, axis=1)[:, n_labels - k]
-    able = scores >= least[:, None]
-    for row in np.flatnonzero(able.sum(axis=1) > k):  # several are as good as the k-th: those to the left
-        places = np.flatnonzero(able[row])
-        able[row] = False
-        able[row, places[np.argsort(-scores[row, places], kind="stable")[:k]]] = True
-    columns = np.nonzero(able)[1].reshape(n, k)
-    order = np.argsort(-np.take_along_axis(scores, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)

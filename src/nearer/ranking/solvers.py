@@ -157,10 +157,7 @@ SOLVERS: dict[str, Any] = {
 
 
 def default_n_steps(train: TrainingSet, warp: bool) -> int:
-    """Return the default number of steps, one pass at least.
-
-    Twenty passes; if one label of a row is drawn at a time, as many as draw each about six times.
-    """
+    """Return the default number of steps: 20 passes, or with one label drawn per row about six draws of each."""
     passes = max(PASSES, DRAWS_PER_LABEL * train.labels.labels.size / len(train)) if warp else PASSES
     return max(len(train), int(np.clip(passes * len(train), MIN_STEPS, MAX_STEPS)))
 
@@ -214,11 +211,8 @@ def select_rate(
     seed = int(random.integers(2**63))
 
     def fit(fold: Any, rate: float, _: Any, monitor: Monitor) -> list[float]:
-        """Return how well the other rows are ranked at several points of the second half.
-
-        Several, since with large steps a single one is a matter of luck.
-        """
-        scores: list[float] = []
+        """Return how well the other rows are ranked at several points of the second half."""
+        scores: list[float] = []  # several, since with large steps a single one is a matter of luck
         stream = RowStream(fold[0], rate, trial_steps, np.random.default_rng(seed))
         try:
             model = start(fold[0], rate)
@@ -233,10 +227,10 @@ def select_rate(
             return [-1.0]
         return scores or [-1.0]
 
-    def judge(fold: Any, scores: list[float]) -> np.ndarray:
-        return np.array([1.0 - np.mean(scores)])
-
     rates = [rate * unit for rate in RATES]
-    selection = search("learning_rate", rates, [fold], fit, judge, monitor, rule=lambda trials: best(trials[::-1]))
+    selection = search(
+        "learning_rate", rates, [fold], fit, lambda fold, scores: np.array([1.0 - np.mean(scores)]), monitor,
+        rule=lambda trials: best(trials[::-1]),
+    )  # fmt: skip
     assert selection.chosen is not None
     return selection.chosen.value, selection

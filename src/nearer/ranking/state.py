@@ -66,11 +66,8 @@ def stored_in(model: Any) -> str:
 
 
 def check_attributes(model: Any) -> None:
-    """Raise a ValueError if the attributes read from a file are incomplete or do not fit together.
-
-    They need not be those of the solver that the model has now: that may have been set after the fit.
-    """
-    kind = stored_in(model)
+    """Raise a ValueError if the attributes read from a file are incomplete or do not fit together."""
+    kind = stored_in(model)  # not that of the solver that the model has now, which may have been set after the fit
     expected = {"intercept_", "coef_", kind} if kind in ("coef_", "theta_") else {"intercept_"}
     if kind == "label_factors_":
         expected = {"intercept_", "intercept_factors_", "feature_factors_", kind}

@@ -43,14 +43,11 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Rows to learn from: their features, the constant one among them, and true labels, some but not all per row.
-
-    ``rows`` and ``labels`` are the same, as the loops take them.
-    """
+    """Rows to learn from: their features, the constant one among them, and true labels, some but not all per row."""
 
     table: Any
     indicator: csr_array
-    rows: Rows = field(init=False)
+    rows: Rows = field(init=False)  # the same as the loops take them
     labels: Labels = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,11 +86,8 @@ def with_constant(table: Any, value: float) -> Any:
 
 
 def read_target(model: Any, Y: Any, names: Any, n_rows: int, *, whole: bool = True) -> Target:
-    """Return the content of a Y, an indicator matrix or one class per row, for an X of ``n_rows`` rows.
-
-    ``names`` are those of its columns, or all classes there are; without them ``whole`` says that all classes there
-    will be are in Y.
-    """
+    """Return the content of a Y, an indicator matrix or one class per row, for an X of ``n_rows`` rows."""
+    # The names are those of columns, or all classes; without them all classes are in Y if it is the whole.
     if Y is None:
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None: wanted is an indicator "

@@ -19,7 +19,7 @@ from nearer.selection.search import Fit, Selection, Trial, as_good, best
 
 BEHIND = 2.0  # paired standard errors by which a candidate is clearly worse
 FAR_BEHIND = 4.0  # the same for the middle of a ladder, whose other values may be better
-MIN_UNITS = 1_000  # held-out units below which nothing is dropped
+MIN_UNITS = 200  # held-out units below which nothing is dropped
 SETTLED = 0.002  # standard error of differences below which more folds would not matter
 
 Judge = Callable[[Any, Any], tuple[np.ndarray, np.ndarray]]

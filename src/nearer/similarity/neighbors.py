@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from nearer.comparisons.rows import blocks
+from nearer.metrics.ranks import largest_columns
 from nearer.parameters import check_count
 from nearer.similarity.triplets import ENTRIES, row_products
 
@@ -70,10 +71,10 @@ def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarra
         best, best_indices = np.empty((n, 0)), np.empty((n, 0), dtype=np.intp)
         for part in blocks(items.shape[0], max(k, ENTRIES // 512)):
             scores = _products(queries[rows], items[part])
-            places = _top(scores, min(k, scores.shape[1]))
+            places = largest_columns(scores, min(k, scores.shape[1]))
             best = np.hstack([best, np.take_along_axis(scores, places, axis=1)])
             best_indices = np.hstack([best_indices, places + part.start])
-            places = _top(best, min(k, best.shape[1]))
+            places = largest_columns(best, min(k, best.shape[1]))
             best, best_indices = (np.take_along_axis(table, places, axis=1) for table in (best, best_indices))
         products[rows], indices[rows] = best, best_indices
     return products, indices
@@ -113,21 +114,6 @@ def sort_by_value(
     values = flat_values.reshape(indices.shape)
     order = np.argsort(-metric.sign * values, axis=1, kind="stable")
     return np.take_along_axis(values, order, axis=1), np.take_along_axis(indices, order, axis=1)
-
-
-def _top(scores: np.ndarray, k: int) -> np.ndarray:
-    """Return the places of the k largest scores of each row, the largest first; of equal ones the leftmost."""
-    if scores.shape[1] == k:
-        return np.argsort(-scores, axis=1, kind="stable")
-    places = np.argpartition(scores, scores.shape[1] - k, axis=1)[:, -k:]
-    least = np.take_along_axis(scores, places, axis=1).min(axis=1)
-    # Where more than k are as good as the k-th, the partition took any of them: take those to the left.
-    for row in np.flatnonzero((scores >= least[:, None]).sum(axis=1) > k):
-        able = np.flatnonzero(scores[row] >= least[row])
-        places[row] = able[np.argsort(-scores[row, able], kind="stable")[:k]]
-    places.sort(axis=1)
-    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
 
 
 def without_self(values: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

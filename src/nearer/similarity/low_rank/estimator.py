@@ -12,20 +12,13 @@ import numpy as np
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
-from nearer.features.validation import check_scale, validate_features
+from nearer.features.validation import check_scale
 from nearer.losses import as_loss
 from nearer.lowrank import Rows
 from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
 from nearer.monitor import Judge, Monitor
-from nearer.parameters import (
-    BOOL,
-    NONE,
-    Constraint,
-    either,
-    one_of,
-    parametrized,
-)
-from nearer.similarity.inputs import default_n_triplets, needs_labels, validate_labelled, validate_triplets
+from nearer.parameters import BOOL, NONE, Constraint, either, one_of, parametrized
+from nearer.similarity.inputs import default_n_triplets, validate_input
 from nearer.similarity.low_rank.held_out import hold_out_comparisons, hold_out_objects
 from nearer.similarity.low_rank.init import INITS, initial_factors, is_init
 from nearer.similarity.low_rank.model import FactorModel
@@ -149,32 +142,14 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
     def _psd(self) -> bool:
         return not self._solver.general if self.psd is None else bool(self.psd)
 
-    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
-        """Learn the similarity, or the distance.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Features, one row per object. A sparse matrix stays sparse: a step costs what its entries cost.
-        y : array of shape (n,), optional
-            Class labels: triplets are drawn such that x and x⁺ share theirs and x⁻ has another.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. With both, y is ignored.
-
-        Returns
-        -------
-        self
-        """
-        with self._learning():
-            random = child_generator(self.random_state)
-            table, labels, comparisons = self._validate(X, y, comparisons, reset=True)
-            self.kind_ = "similarity" if self.loss is None else "distance"
-            sampler, n_steps, judge = self._sampler(table, labels, comparisons, random)
-            n_steps = self.n_steps or int(np.clip(n_steps, MIN_STEPS, MAX_STEPS))
-            with self._stream_monitor(n_steps, judge) as monitor:
-                model = self._start(table, sampler, random, monitor)
-                self._learn(model, TripletStream(sampler, self.learning_rate_, n_steps), monitor, history=[])
-        return self
+    def _fit(self, X: Any, y: Any, comparisons: Any) -> None:
+        random = child_generator(self.random_state)
+        table, labels, comparisons = self._validate(X, y, comparisons, reset=True)
+        sampler, n_steps, judge = self._sampler(table, labels, comparisons, random)
+        n_steps = self.n_steps or int(np.clip(n_steps, MIN_STEPS, MAX_STEPS))
+        with self._stream_monitor(n_steps, judge) as monitor:
+            model = self._start(table, sampler, random, monitor)
+            self._learn(model, TripletStream(sampler, self.learning_rate_, n_steps), monitor, history=[])
 
     def _sampler(
         self, table: Any, labels: np.ndarray | None, comparisons: Comparisons | None, random: np.random.Generator
@@ -221,7 +196,6 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
             selected = getattr(self, "selection_", None)
             with self._stream_monitor(n_steps) as monitor:
                 if first:
-                    self.kind_ = "similarity" if self.loss is None else "distance"
                     model = self._start(table, sampler, random, monitor)
                     if comparisons is not None:
                         sampler = ComparisonSampler(comparisons, None)  # from the first one again
@@ -234,19 +208,16 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
     def _validate(
         self, X: Any, y: Any, comparisons: Any, reset: bool
     ) -> tuple[Any, np.ndarray | None, Comparisons | None]:
-        """Return the table, and class numbers or comparisons."""
-        labels = None
-        if needs_labels(self, y, comparisons=comparisons):
-            table, labels = validate_labelled(self, X, y, sparse=True, reset=reset)
-            labels, comparisons = np.unique(labels, return_inverse=True)[1], None
-        else:
-            table = validate_features(self, X, sparse=True, reset=reset)
-            comparisons = validate_triplets(X, comparisons)
+        """Return the table, and class numbers or comparisons; with ``reset`` a new model begins."""
+        table, labels, comparisons = validate_input(self, X, y, comparisons, sparse=True, reset=reset)
+        labels = None if labels is None else np.unique(labels, return_inverse=True)[1]
         check_scale(table)
         if self.rank > table.shape[1]:
             raise ValueError(
                 f"a rank of {self.rank} is more than X has features: at most n_features={table.shape[1]} is wanted"
             )
+        if reset:
+            self.kind_ = self._kind
         return table, labels, comparisons
 
     def _stream_monitor(self, n_steps: int, judge: Judge | None = None) -> Monitor:
@@ -270,11 +241,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
         """Return the model that was learned, to continue from; ValueError if the parameters now ask for another."""
         names = [name for name in ("query_components_", "components_") if hasattr(self, name)]
         factors = tuple(getattr(self, name).T for name in names)
-        expected = (
-            (table.shape[1], self.rank),
-            1 if self._psd else 2,
-            "similarity" if self.loss is None else "distance",
-        )
+        expected = (table.shape[1], self.rank), 1 if self._psd else 2, self._kind
         if (factors[0].shape, len(factors), self.kind_) != expected:
             raise ValueError(
                 f"this model is a {self.kind_} with {len(factors)} factors of shape {factors[0].shape}; its "

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from nearer.comparisons import Comparisons
 from nearer.metrics import mean_average_precision
 from nearer.monitor import Judge
 from nearer.similarity.low_rank.model import FactorModel
+from nearer.similarity.neighbors import METRICS
 
 MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every record
 
@@ -16,10 +16,7 @@ MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every reco
 def hold_out_objects(
     table: Any, labels: np.ndarray, fraction: float, metric: str, random: np.random.Generator
 ) -> tuple[np.ndarray, Judge]:
-    """Return the rows of the objects to learn from, and a judge of models that ranks the others.
-
-    Of every class of four objects or more at least two are held out.
-    """
+    """Return the rows of the objects to learn from, and a judge of models that ranks the others."""
     out = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
         members = random.permutation(np.flatnonzero(labels == label))
@@ -32,11 +29,11 @@ def hold_out_objects(
             f"early stopping holds out a fraction of {fraction:g} of each class of four objects or more; these are "
             f"{len(held_out)} objects of {len(classes)} classes, which cannot be ranked: give more objects"
         )
-    objects, classes_of_objects = table[held_out], labels[held_out]
+    objects, classes_of_objects, compare = table[held_out], labels[held_out], METRICS[metric]
 
     def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
         queries, items = objects @ model.factors[0], objects @ model.factors[-1]
-        scores = queries @ items.T if metric == "inner product" else -cdist(queries, items, "sqeuclidean")
+        scores = compare.sign * compare.table(queries, items)
         return _score(mean_average_precision(scores, classes_of_objects))
 
     return np.flatnonzero(~out), judge
@@ -51,11 +48,7 @@ def hold_out_comparisons(
 
     def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
         queries, items = table @ model.factors[0], table @ model.factors[-1]
-        if metric == "inner product":
-            margins = np.einsum("ij,ij->i", queries[a], items[b] - items[c])
-        else:
-            near, far = queries[a] - items[b], queries[a] - items[c]
-            margins = np.einsum("ij,ij->i", far, far) - np.einsum("ij,ij->i", near, near)
+        margins = METRICS[metric].margins(queries[a], items[b], items[c])
         return _score(float(np.average(margins > 0.0, weights=test.weights)))
 
     return train, judge

@@ -52,10 +52,7 @@ def is_init(init: Any) -> bool:
 def _first_gradients(
     table: Any, triplets: np.ndarray, rank: int, psd: bool, random: np.random.Generator
 ) -> list[np.ndarray]:
-    """Add up the gradients of the first triplets at W = 0, and cut the sum to its rank: A and B, or Y.
-
-    The sum is scaled such that these triplets have a score of one on average.
-    """
+    """Add up the gradients of the first triplets at W = 0, and cut the sum to its rank: A and B, or Y."""
     left = _dense(table[triplets[:, 0]]).T
     right = _dense(table[triplets[:, 1]] - table[triplets[:, 2]]).T
     if psd:  # ½(QZᵀ + ZQᵀ), of which the positive part is kept
@@ -68,7 +65,7 @@ def _first_gradients(
         u, values, v = product_svd(left, right)
         factors = [side[:, :rank] * np.sqrt(values[:rank]) for side in (u, v)]
     scores = ((left.T @ factors[0]) * (right.T @ factors[-1])).sum(axis=1)
-    mean = scores.mean()
+    mean = scores.mean()  # is scaled to one
     return [factor / np.sqrt(mean) if mean > 0 else factor for factor in factors]
 
 

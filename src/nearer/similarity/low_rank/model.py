@@ -63,10 +63,7 @@ class FactorModel:
         return deepcopy(self, {id(shared): shared for shared in (self.rows, self._loop, self._inner_loop)})
 
     def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Learn from triplets in their order, each with its step size; return the losses before each step.
-
-        FloatingPointError if numbers are no longer finite, or a factor lost its rank.
-        """
+        """Learn from triplets in order; return the losses before each step. FloatingPointError if it diverges."""
         losses = np.zeros(len(triplets))
         if not self._inner:  # whose inner steps depend on the factors themselves, and not on W alone
             self._least = min(LEAST * float(steps.mean()) * self._length, FAINT / max(self._length, TINY))

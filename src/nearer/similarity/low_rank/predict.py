@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from nearer.similarity.comparer import FeatureComparer
+from nearer.similarity.estimator import SimilarityEstimator
 
 
-class LowRankComparer(FeatureComparer):
+class LowRankComparer(SimilarityEstimator):
     """The methods of a model that has ``components_``, B of xᵀAᵀBx', and ``query_components_``, A, if A ≠ B.
 
     It is a similarity, or the distance of the projected points, as ``kind_`` says, or ``loss`` before a fit.
@@ -20,19 +20,18 @@ class LowRankComparer(FeatureComparer):
     loss: Any
 
     @property
-    def _metric(self) -> str:  # type: ignore[override]
-        kind = getattr(self, "kind_", "similarity" if self.loss is None else "distance")
-        return "inner product" if kind == "similarity" else "euclidean"
+    def _kind(self) -> str:
+        return "similarity" if self.loss is None else "distance"
 
     @property
-    def _basis(self) -> np.ndarray:
-        return super()._projection
+    def _metric(self) -> str:  # type: ignore[override]
+        return "inner product" if getattr(self, "kind_", self._kind) == "similarity" else "euclidean"
 
     @property
     def _projection(self) -> np.ndarray:
         if hasattr(self, "query_components_"):
             raise NotFittedError("this model was fitted with two projections (psd=False): see projections")
-        return self._basis
+        return super()._projection
 
     def _query_map(self, table: Any) -> np.ndarray:
         return np.asarray(table @ getattr(self, "query_components_", self.components_).T)

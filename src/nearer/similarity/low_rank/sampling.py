@@ -12,11 +12,7 @@ CANDIDATES = 10  # objects of other classes among which the one most like the an
 
 
 class LabelSampler:
-    """Triplets drawn from class labels; with hard negatives, each with more than one candidate for its third.
-
-    ``labels`` are those of some ``objects``, rows of the table; ``sampling`` is as in
-    :func:`nearer.simulate.comparisons_from_labels`.
-    """
+    """Triplets of objects, rows of a table, drawn from their labels; hard negatives have several candidates each."""
 
     def __init__(
         self, labels: np.ndarray, objects: np.ndarray, sampling: str, hard: bool, random: np.random.Generator

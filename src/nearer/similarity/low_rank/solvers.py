@@ -2,7 +2,7 @@
 
 The step size is tried on a first slice of triplets, each candidate from the same start. The triplets are new to a
 model until it has learned from them, so the losses before each step judge it; those of the first half, which tell
-more about the start, are left out. A short slice favours long steps, so the candidate below the best is taken.
+more about the start, are left out. A short slice favors long steps, so the candidate below the best is taken.
 """
 
 from typing import Any, ClassVar
@@ -37,15 +37,16 @@ class TripletSolver(StreamSolver):
     """Base of the solvers: one step per triplet."""
 
     step: ClassVar[str]
+    identify: bool = False  # a parameter of LORETA
 
     @property
     def general(self) -> bool:
         """Whether the solver learns two factors and no symmetric one."""
-        return False
+        return self.step == "pa" or self.identify
 
     def start(self, loss: Any, factors: tuple[np.ndarray, ...], rows: Any) -> FactorModel:
         """Return a model that starts from factors."""
-        return FactorModel(self.step, loss, factors, rows)
+        return FactorModel(self.step, loss, factors, rows, self.identify)
 
     def _solve(self, problem: TripletStream, model: FactorModel, monitor: Monitor) -> FactorModel:
         super()._solve(problem, model, monitor)
@@ -75,15 +76,6 @@ class LORETA(TripletSolver):
 
     identify: bool = False
 
-    @property
-    def general(self) -> bool:
-        """Whether the solver learns two factors and no symmetric one."""
-        return self.identify
-
-    def start(self, loss: Any, factors: tuple[np.ndarray, ...], rows: Any) -> FactorModel:
-        """Return a model that starts from factors."""
-        return FactorModel(self.step, loss, factors, rows, self.identify)
-
 
 class GradientDescent(TripletSolver):
     """Steps along the gradients of the factors.
@@ -110,11 +102,6 @@ class PassiveAggressive(TripletSolver):
 
     step = "pa"
 
-    @property
-    def general(self) -> bool:
-        """Whether the solver learns two factors and no symmetric one."""
-        return True
-
 
 SOLVERS: dict[str, Any] = {
     "loreta": LORETA,
@@ -140,12 +127,10 @@ def select_rate(
             return np.array([np.inf])
         return losses[len(losses) // 2 :]
 
-    def judge(fold: None, losses: np.ndarray) -> np.ndarray:
-        return losses
-
-    unit = 1.0 / size
-    rates = [rate * unit for rate in RATES]
-    selection = search("learning_rate", rates, [None], fit, judge, monitor, rule=previous_to_best)
+    rates = [rate / size for rate in RATES]
+    selection = search(
+        "learning_rate", rates, [None], fit, lambda fold, losses: losses, monitor, rule=previous_to_best
+    )
     assert selection.chosen is not None
     return float(selection.chosen.value), selection
 

@@ -6,7 +6,7 @@ The estimator checks its input and keeps the learned attributes; the algorithm, 
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import as_comparisons, as_table, drop_zero_weights, merge_objects
 from nearer.comparisons.random_state import child_generator
 from nearer.iterative import IterativeEstimator
-from nearer.kernel.erkle import CHUNK, ERKLE, PASSIVE_AGGRESSIVE, STEP_SIZE, AnswerStream
+from nearer.kernel.erkle import CHUNK, ERKLE, AnswerStream, ErkleParameters
 from nearer.kernel.predict import KernelPredictor, check_kernel, kernel_distances
 from nearer.kernel.psd_kernel import EigenvalueBound
 from nearer.kernel.state import ErkleState
@@ -27,17 +27,17 @@ from nearer.models import SavedModel
 from nearer.parameters import COUNT, NONE, check_parameters, either, is_count, parametrized
 
 FEW = 16  # questions that are answered without a copy of the kernel
-SOLVER_PARAMETERS = ("margin", "probability", "aggressiveness", "steps_per_answer", "replay", "shrinkage")
 N_DIMENSIONS = 2  # for which a loss sets parameters that depend on them: a kernel has no number of its own
 
 
 @parametrized
-class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
+class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """A positive semidefinite kernel that is up to date after every answer.
 
     Starts at the identity, where all distances are equal, and changes as little as each answer requires. A step
     takes a fraction of a millisecond for a hundred objects and a few milliseconds for a thousand. The weight of an
-    answer scales its step, but does not lengthen a passive-aggressive one.
+    answer scales its step, but does not lengthen a passive-aggressive one. A model that was saved and loaded
+    continues exactly as this one.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     replay : {"uniform", "fair"}, default="uniform"
         How earlier answers are drawn: at random, or of two at random the one that was drawn less often.
     shrinkage : float, default=0.0
-        By how much all eigenvalues fall, to zero at most, per n answers about n objects: trace regularisation,
-        which favours few dimensions. With many small steps (``steps_per_answer=5, aggressiveness=0.1``), 0.05 is
+        By how much all eigenvalues fall, to zero at most, per n answers about n objects: trace regularization,
+        which favors few dimensions. With many small steps (``steps_per_answer=5, aggressiveness=0.1``), 0.05 is
         much better where objects differ in few dimensions, and worse where they differ in many.
     n_objects : int, optional
         The number of objects; an answer about any other is refused. By default objects are added as answers name
@@ -105,10 +105,9 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     Examples
     --------
     >>> import numpy as np
-    >>> from nearer import OnlineKernel
-    >>> from nearer.simulate import comparisons_from_points
+    >>> from nearer import OnlineKernel, simulate
     >>> points = np.random.default_rng(0).normal(size=(20, 2))
-    >>> answers = comparisons_from_points(points, 1500, random_state=0).rows
+    >>> answers = simulate.comparisons_from_points(points, 1500, random_state=0).rows
     >>> model = OnlineKernel(n_objects=20)
     >>> for answer in answers[:1000]:
     ...     model = model.partial_fit(answer)
@@ -124,17 +123,10 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
         "loss_", "names_", "n_samples_seen_", "n_updates_", "n_projections_", "n_skipped_", "n_features_in_",
         "stream_",
     )  # fmt: skip
-    _constraints: ClassVar = {**ERKLE._constraints, "learning_rate": STEP_SIZE, "n_objects": either(NONE, COUNT)}
+    _constraints: ClassVar = {**ErkleParameters._constraints, "n_objects": either(NONE, COUNT)}
 
     loss: Any = "gnmds"
     _: KW_ONLY
-    learning_rate: str | float = PASSIVE_AGGRESSIVE
-    margin: float = 1.0
-    probability: float | None = None
-    aggressiveness: float | None = 0.7
-    steps_per_answer: int = 1
-    replay: str = "uniform"
-    shrinkage: float = 0.0
     n_objects: int | None = None
     random_state: Any = None
     max_seconds: float | None = None
@@ -171,10 +163,7 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
         return self
 
     def _learn(self, comparisons: Comparisons, afresh: bool, catch: bool) -> None:
-        """Learn the answers in their order; everything that can be refused is refused before the first.
-
-        With ``catch``, Ctrl-C ends the stream between two answers instead of raising KeyboardInterrupt.
-        """
+        """Learn the answers in order, after all checks; with ``catch``, Ctrl-C ends the stream and does not raise."""
         solver, loss = self._solver(), as_loss(self.loss, N_DIMENSIONS)
         names, n_known = (comparisons.names, 0) if afresh else (self.names_, self._state.n_objects)
         rows, names, n_objects = merge_objects(comparisons, names, n_known)
@@ -194,11 +183,12 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
             self.stop_reason_ = "interrupted"
             raise
         finally:  # what was learned until then counts
-            self._set_counts()
+            self.n_samples_seen_, self.n_updates_ = self._state.n_seen, self._state.n_updates
+            self.n_projections_, self.n_skipped_ = self._state.bound.n_projections, self._state.bound.n_skipped
         self._set_result(result)
 
     def _solver(self) -> ERKLE:
-        return ERKLE(self.learning_rate, **{name: getattr(self, name) for name in SOLVER_PARAMETERS})
+        return ERKLE(**{part.name: getattr(self, part.name) for part in fields(ErkleParameters)})
 
     def _check_combinations(self) -> None:
         self._solver().step_rule(as_loss(self.loss, N_DIMENSIONS))
@@ -228,12 +218,6 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
     def kernel_(self, kernel: np.ndarray) -> None:
         self._read_kernel = kernel  # from a file; see _loaded
 
-    def _set_counts(self) -> None:
-        self.n_samples_seen_ = self._state.n_seen
-        self.n_updates_ = self._state.n_updates
-        self.n_projections_ = self._state.bound.n_projections
-        self.n_skipped_ = self._state.bound.n_skipped
-
     def _check_objects(self, rows: np.ndarray, names: tuple[str, ...] | None, n_needed: int, n_known: int) -> int:
         """Return the number of objects from now on; ValueError for rows about others than ``n_objects``."""
         limit = self.n_objects
@@ -256,21 +240,9 @@ class OnlineKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimato
             )
         return limit
 
-    def save(self, path: Any) -> None:
-        """Write the model to one file, for `nearer.load_model`; the loaded model continues exactly as this one.
-
-        Parameters
-        ----------
-        path : path
-            Any name; the documentation uses the suffix ``.nearer``. An existing file is replaced in one step.
-        """
-        if hasattr(self, "_state"):
-            self._state.reset()
-        super().save(path)
-
     @property
     def stream_(self) -> dict[str, Any]:
-        """What the next answer depends on beside the kernel, for the model file."""
+        """What the next answer depends on beside the kernel, so that a loaded model continues exactly as this one."""
         return self._state.to_record()
 
     @stream_.setter

@@ -34,7 +34,7 @@ TRIAL_ROUNDS, TRIAL_TOL = 4, 3e-3  # a ridge is judged by its errors, which sett
 class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEstimator):
     """The best kernel for all answers to "is a nearer to b or to c?", with a certificate.
 
-    Minimises the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
+    Minimizes the mean loss of the comparisons plus ``regularization * trace(K) / n`` over the positive
     semidefinite matrices K of n objects. That is the objective of :class:`nearer.OrdinalEmbedding` with K = XXᵀ
     for points X of any number of dimensions. For GNMDS and STE it is convex, so the result does not depend on a
     start.
@@ -72,22 +72,22 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
     Attributes
     ----------
     kernel_ : array of shape (n_objects, n_objects)
-        The kernel: symmetric, positive semidefinite and, with a ridge, centred: its rows sum to zero. Objects that
+        The kernel: symmetric, positive semidefinite and, with a ridge, centered: its rows sum to zero. Objects that
         no comparison mentions are at the origin.
+    loss_ : object
+        The loss as used.
+    objective_ : float
+        The objective of ``kernel_``.
+    names_ : tuple of str or None
+        Names of the objects, if the comparisons had them.
     gap_ : float or None
         Upper bound of ``objective_`` minus the optimum. None if nothing is certified: for a loss that is not
         convex, or a regularization of 0.
-    objective_ : float
-        The objective of ``kernel_``.
-    loss_ : object
-        The loss as used.
     regularization_ : float
         The ridge as used.
     selection_ : list of dict or None
         One record per ridge that "auto" tried: regularization, loss (the share of held-out answers that it got
         wrong), standard_error, and whether it was chosen. None if there was nothing to choose.
-    names_ : tuple of str or None
-        Names of the objects, if the comparisons had them.
     n_iter_ : int
         Rounds.
     converged_ : bool
@@ -108,10 +108,9 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
     Examples
     --------
     >>> import numpy as np
-    >>> from nearer import ComparisonKernel
-    >>> from nearer.simulate import comparisons_from_points
+    >>> from nearer import ComparisonKernel, simulate
     >>> points = np.random.default_rng(0).normal(size=(20, 2))
-    >>> train, test = comparisons_from_points(points, 1500, random_state=0).split(random_state=0)
+    >>> train, test = simulate.comparisons_from_points(points, 1500, random_state=0).split(random_state=0)
     >>> model = ComparisonKernel("ste", regularization=0.01).fit(train)
     >>> model.kernel_.shape, model.converged_, bool(model.gap_ < 1e-5)
     ((20, 20), True, True)
@@ -167,12 +166,9 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
             short = monitor.child(TRIAL_ROUNDS, TRIAL_TOL * baseline_loss(loss))
             return ProximalLBFGS().solve(problem, start.points, short).solution
 
-        def distances(solution: Solution, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return kernel_distances(solution.kernel, rows)
-
         ridge, solution, selection = select_ridge(
-            comparisons, RIDGES, fit, distances, Solution(points, points @ points.T),
-            child_generator(self.random_state), monitor, give_up=clearly_worse,
+            comparisons, RIDGES, fit, lambda solution, rows: kernel_distances(solution.kernel, rows),
+            Solution(points, points @ points.T), child_generator(self.random_state), monitor, give_up=clearly_worse,
         )  # fmt: skip
         self.selection_ = selection.records()
         return ridge, solution.points
