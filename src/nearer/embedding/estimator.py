@@ -128,6 +128,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     history_ : list of dict
         One record per epoch: iteration, loss, step_size, gradient_evaluations, seconds since the fit began and,
         with early stopping, held_out_loss and held_out_error. Settings are chosen before the first record.
+    n_samples_seen_ : int
+        Comparisons learned from, by ``fit`` and ``partial_fit``.
     n_features_in_ : int
         Columns of the comparisons: 3 or 4.
 
@@ -180,7 +182,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     _learned_arrays = ("embedding_", "energy_")
     _learned_values = (
         "loss_", "names_", "n_iter_", "converged_", "stop_reason_", "history_", "n_features_in_",
-        "regularization_", "selection_", "stream_",
+        "regularization_", "selection_", "n_samples_seen_", "stream_",
     )  # fmt: skip
     _constraints: ClassVar = {
         "n_components": either(AUTO, COUNT),
@@ -203,6 +205,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         train, held_out = self._hold_out(comparisons, random)
         result = self._fit_map(train, random, held_out=held_out)
         self.names_, self.n_features_in_ = comparisons.names, comparisons.shape[1]
+        self.n_samples_seen_ = len(comparisons)
         self._kept = KeptAnswers.of_fit(comparisons) if self.keep_answers else None
         self._set_result(result, stacklevel=4)
 
