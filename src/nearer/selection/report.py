@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,9 +16,13 @@ FAINT = "#8b95a3"
 
 def _records(model: Any) -> list[dict[str, Any]]:
     """Return the records of a fitted estimator, or records as they are."""
-    records = getattr(model, "selection_", None) if hasattr(model, "get_params") else model
+    records = model
+    if hasattr(model, "get_params"):
+        check_is_fitted(model)
+        records = getattr(model, "selection_", None)
     if not records:
-        raise ValueError(f"{type(model).__name__} chose nothing by held-out data: its settings were all given")
+        reason = "its settings were all given" if records is None else "there were too few answers"
+        raise ValueError(f"{type(model).__name__} chose nothing by held-out data: {reason}")
     return list(records)
 
 
