@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,8 +17,9 @@ def _records(model: Any) -> list[dict[str, Any]]:
     """Return the records of a fitted estimator, or records as they are."""
     records = model
     if hasattr(model, "get_params"):
-        check_is_fitted(model)
-        records = getattr(model, "selection_", None)
+        if not hasattr(model, "selection_"):
+            raise ValueError(f"{type(model).__name__} has chosen nothing yet: call fit first")
+        records = model.selection_
     if not records:
         reason = "its settings were all given" if records is None else "there were too few answers"
         raise ValueError(f"{type(model).__name__} chose nothing by held-out data: {reason}")
