@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.monitor import Monitor
-from nearer.selection import race
+from nearer.selection import Trial, best, race
 
 N_UNITS = 1000
 
@@ -142,6 +142,12 @@ def test_the_number_of_threads_does_not_matter(n_jobs):
     one, many = (Game(loss, noise=0.2).run("abc", 9, 3, n_jobs=number) for number in (1, n_jobs))
     assert one.records() == many.records()
     assert one.chosen.settings == many.chosen.settings
+
+
+def test_the_best_is_the_best_on_what_all_were_judged_by():
+    """A candidate that was tried in an easy fold only is not better than one that was better in that fold."""
+    short, long = Trial({"a": 1}, np.full(10, 0.2), []), Trial({"a": 2}, np.repeat([0.1, 0.5], 10), [])
+    assert best([short, long]) is long
 
 
 def stopping_after(n_reports):
