@@ -401,6 +401,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         """Learn the map and return it: one row per object, not per comparison."""
         return self.fit(comparisons, y, sample_weight).embedding_
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the answers of ``fit``, as model files do: they are the user's, and may be many."""
+        state = super().__getstate__()
+        return state if self._kept is None or self._kept.has_grown else {**state, "_kept": None}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
