@@ -56,8 +56,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimensions of the map. "auto" takes the fewest whose held-out loss exceeds the best by at most one
-        standard error.
+        Dimensions of the map. "auto" takes the fewest whose held-out error exceeds the best by at most one
+        standard error of the difference.
     loss : "auto", {"tste", "ckl", "ste", "gnmds", "soe"} or object, default="auto"
         How badly a comparison is met: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
         with ``value``, ``slopes`` and ``probability`` of two squared distances. "auto" takes the one of the five
