@@ -12,7 +12,7 @@ from nearer.monitor import Monitor
 from nearer.psd import project_psd
 from nearer.similarity import SDCA
 from nearer.similarity.problem import Problem, duality_gap
-from nearer.similarity.sdca import Ascent, ConstrainedDual
+from nearer.similarity.sdca import Ascent, DualLBFGS
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 
@@ -24,7 +24,7 @@ def sdca(triplets, ridge, output, monitor, random, start=None):
 
 
 def constrained(triplets, ridge, monitor):
-    return ConstrainedDual().solve(Problem(triplets, ridge, psd=True), None, monitor).solution
+    return DualLBFGS().solve(Problem(triplets, ridge, psd=True), None, monitor).solution
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
