@@ -17,8 +17,11 @@ QUESTIONS = (
     "erkle_errors",
     "convex",
     "speed_against_cblearn",
+    "speed_as_typed",
+    "default_quality",
     "real_answers",
     "erkle_people",
+    "streams",
     "metrics_against_metric_learn",
     "sdca_steps",
     "sdca_table2",
@@ -30,8 +33,10 @@ QUESTIONS = (
     "low_rank_people",
 )
 NEED_DATA = (
+    "speed_as_typed",
     "real_answers",
     "erkle_people",
+    "streams",
     "metrics_against_metric_learn",
     "sdca_table2",
     "sdca_against_oasis",

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from nearer import Comparisons, OnlineKernel, load_model, write
-from nearer.cli.prequential import PrequentialKernel
+from nearer import Comparisons, OnlineKernel, OrdinalEmbedding, load_model, write
+from nearer.cli.prequential import PrequentialModel
 from nearer.simulate import comparisons_from_points
 
+KERNEL = ["--model", "kernel"]
 CITIES = ["Rome", "Oslo", "Bern", "Cork", "Gent", "Kyiv", "Nice", "Riga", "Turin", "Vienna"]
 
 
@@ -37,6 +38,10 @@ def some_answers(n=240):
     return [json.dumps(line) for line in lines]
 
 
+def learned(model):
+    return model.embedding_ if isinstance(model, OrdinalEmbedding) else model.kernel_
+
+
 @pytest.fixture
 def stream(here, tmp_path, monkeypatch):
     """Run the command with these lines on standard input, in a folder of its own."""
@@ -58,25 +63,36 @@ def test_learns_a_stream_of_names_and_says_how_well_it_predicted(nearer, tmp_pat
     assert "% of the last 200 predicted  10 objects, " in reports[1]
     assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 80
     model = load_model(tmp_path / "live.nearer")
-    assert isinstance(model, OnlineKernel)
+    assert isinstance(model, OrdinalEmbedding)
     assert sorted(model.names_) == sorted(CITIES)
-    assert f"{model.n_updates_:,}, with {model.n_projections_:,} eigenproblems solved" in facts["updates"]
+    assert facts["map"] == f"2 dimensions, loss TSTE, regularization {model.regularization_:.3g}"
     assert "nearest to Oslo" in nearer("neighbors", "live.nearer", "Oslo", cwd=tmp_path).stdout
 
 
-def test_accuracy_is_of_the_kernel_before_the_answer(stream):
+def test_a_kernel_says_what_it_took(stream, tmp_path):
+    done = stream(some_answers(), "--model", "kernel")
+    model = load_model(tmp_path / "live.nearer")
+    assert isinstance(model, OnlineKernel)
+    assert f"{model.n_updates_:,}, with {model.n_projections_:,} eigenproblems solved" in done.facts["updates"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("map", OrdinalEmbedding(random_state=0)), ("kernel", OnlineKernel(random_state=0))]
+)
+def test_accuracy_is_of_the_model_before_the_answer(stream, name, model):
     answers = comparisons_from_points(np.random.default_rng(2).normal(size=(12, 2)), 400, random_state=3).rows
-    model, right = OnlineKernel(), 0
+    right = 0
     for number, answer in enumerate(answers):
-        n_known = len(model.kernel_) if number else 0
+        n_known = model._n_known if number else 0
         right += n_known > answer.max() and model.predict([answer])[0] == 1
         model.partial_fit(answer)
-    done = stream([str(answer.tolist()) for answer in answers])
+    done = stream([str(answer.tolist()) for answer in answers], "--model", name)
     assert done.facts["predicted"].startswith(f"{100 * right / 400:.1f} % of all answers")
 
 
-def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
-    stream = PrequentialKernel(OnlineKernel())
+@pytest.mark.parametrize("model", [OrdinalEmbedding(random_state=0), OnlineKernel()])
+def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together(model):
+    stream = PrequentialModel(model)
     assert stream.learn(["Rome", "Nice", "Oslo"])
     assert stream.learn(["Rome", "Bern", "Oslo"])  # to put a stranger at the origin would make it nearer
     assert stream.accuracy == 0.0
@@ -92,14 +108,20 @@ def test_strangers_are_missed_and_rows_of_one_answer_are_predicted_together():
 def test_a_file_written_by_nearer_streams_as_it_is(stream, tmp_path):
     rows = comparisons_from_points(np.random.default_rng(2).normal(size=(10, 2)), 50, random_state=3).rows
     write(Comparisons(rows, names=CITIES), tmp_path / "answers.jsonl")
-    stream((tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines())
-    learned = load_model(tmp_path / "live.nearer")
-    assert learned.names_ == tuple(CITIES)
-    assert (learned.kernel_ == OnlineKernel().fit(rows).kernel_).all()
+    stream((tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines(), "--model", "kernel")
+    kernel = load_model(tmp_path / "live.nearer")
+    assert kernel.names_ == tuple(CITIES)
+    assert (kernel.kernel_ == OnlineKernel().fit(rows).kernel_).all()
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--steps-per-answer", 3, "--seed", 5], ["--loss", "ste", "--learning-rate", "1/sqrt(t)"]]
+    "options",
+    [
+        [],
+        ["--dims", 3, "--loss", "ste", "--seed", 5],
+        [*KERNEL, "--steps-per-answer", 3, "--seed", 5],
+        [*KERNEL, "--loss", "ste", "--learning-rate", "1/sqrt(t)"],
+    ],
 )
 def test_resumed_is_as_never_stopped(stream, tmp_path, options):
     lines = some_answers()
@@ -109,7 +131,7 @@ def test_resumed_is_as_never_stopped(stream, tmp_path, options):
     assert done.facts["answers"].startswith("140, after ")
     whole, parts = (load_model(tmp_path / name) for name in ("whole.nearer", "live.nearer"))
     assert whole.names_ == parts.names_
-    assert (whole.kernel_ == parts.kernel_).all()
+    assert (learned(whole) == learned(parts)).all()
 
 
 def test_a_bad_line_stops_after_saving_and_is_named(stream, tmp_path):
@@ -119,7 +141,7 @@ def test_a_bad_line_stops_after_saving_and_is_named(stream, tmp_path):
     assert done.facts["answers"] == "20"
     stream(lines, out="same.nearer")
     first, same = (load_model(tmp_path / name) for name in ("live.nearer", "same.nearer"))
-    assert (first.kernel_ == same.kernel_).all()
+    assert (learned(first) == learned(same)).all()
 
 
 BAD = {
@@ -148,7 +170,7 @@ def test_bad_lines_are_left_out_on_demand(stream, tmp_path):
         assert complaint.startswith(f"nearer: left out standard input, line {number}{message}")
     stream(lines, out="good.nearer")
     good, live = (load_model(tmp_path / name) for name in ("good.nearer", "live.nearer"))
-    assert (good.kernel_ == live.kernel_).all()
+    assert (learned(good) == learned(live)).all()
 
 
 @pytest.mark.parametrize(("text", "message"), BAD.items(), ids=range(len(BAD)))
@@ -171,9 +193,14 @@ def test_says_what_is_wrong_with_a_line(stream, text, message):
         ('{"nearer": 1, "names": ["a", "b", "c"]}\n["a", "b", "d"]', [], "names 'd', which is none"),
         ("[0, 1, 9]", ["--objects", 5], "line 1 names object 9, but there are only 5 objects"),
         ("[0, 1, 2000000000]", [], "line 1"),
-        ("", ["--learning-rate", "fast"], "must be passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
-        ("", ["--learning-rate", -1], "--learning-rate must be"),
-        ("", ["--learning-rate", "1/t", "--margin", 2], "margin and probability are for passive-aggressive steps"),
+        ("[0, 1, 9]", ["--objects", 5, "--model", "kernel"], "line 1 names object 9, but there are only 5 objects"),
+        ("[0, 1, 2000000000]", ["--model", "kernel"], "line 1"),
+        ("", ["--model", "tree"], "--model must be map or kernel; got 'tree'"),
+        ("", ["--margin", 2], "--margin is for --model kernel: --model map has no such option"),
+        ("", [*KERNEL, "--dims", 2], "--dims is for --model map: --model kernel has no such option"),
+        ("", [*KERNEL, "--learning-rate", "fast"], "passive-aggressive, 1/t, 1/sqrt(t) or a number; got 'fast'"),
+        ("", [*KERNEL, "--learning-rate", -1], "--learning-rate must be"),
+        ("", [*KERNEL, "--learning-rate", "1/t", "--margin", 2], "margin and probability are for passive-aggressive"),
         ("", ["--loss", "no"], "unknown loss 'no'"),
         ("", ["--resume"], "there is no live.nearer to continue"),
     ],
@@ -198,15 +225,30 @@ def test_a_file_that_is_there_is_not_replaced(stream, europe, tmp_path):
     assert said(["[0, 1, 2]"], "--resume", "--margin", 2) == in_file
     assert said([], "--resume") == "standard input has no answers\n"
     assert (tmp_path / "live.nearer").read_bytes() == before
-    other = "is a OrdinalEmbedding: only a model of nearer stream can be continued\n"
+    model = "--model is in the model file: leave it out with --resume\n"
+    assert said(["[0, 1, 2]"], "--resume", "--model", "kernel") == model
+    other = "is a map without its answers: only a model of nearer stream can be continued\n"
     assert said(["[0, 1, 2]"], "--resume", out=europe.model).endswith(other)
 
 
-def test_names_have_their_limit_too(stream):
-    done = stream(['["a", "b", "c"]', '["a", "b", "d"]', '["a", "d", "e"]'], "--objects", 4, code=2)
+@pytest.mark.parametrize("model", ["map", "kernel"])
+def test_names_have_their_limit_too(stream, model):
+    lines = ['["a", "b", "c"]', '["a", "b", "d"]', '["a", "d", "e"]']
+    done = stream(lines, "--objects", 4, "--model", model, code=2)
     message = "line 3 names 'e', but there are only 4 objects, and they have other names"
     assert done.stderr == f"nearer: error: standard input, {message}\n"
     assert done.facts["objects"] == "4"
+
+
+def test_a_map_is_as_good_as_a_fitted_one(stream, tmp_path):
+    points = np.random.default_rng(2).normal(size=(20, 2))
+    rows, test = (comparisons_from_points(points, 1000, random_state=seed).rows for seed in (3, 4))
+    lines = [str(row.tolist()) for row in rows]
+    stream(lines[:500])
+    stream(lines[500:], "--resume", "--objects", 20)
+    streamed, fitted = load_model(tmp_path / "live.nearer"), OrdinalEmbedding(random_state=0).fit(rows)
+    assert streamed.score(test) > fitted.score(test) - 0.01
+    assert streamed.n_samples_seen_ == 1000
 
 
 def test_text_that_spells_numbers_is_a_name_where_there_are_names(stream, tmp_path):

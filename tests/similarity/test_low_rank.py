@@ -445,7 +445,7 @@ def test_history_and_callback(data):
 
 def test_the_rate_below_the_best_is_chosen(data):
     found = LowRankSimilarity(**FAST).fit(*data)
-    losses = [record["loss"] for record in found.selection_]
+    losses = [record["error"] for record in found.selection_]
     (chosen,) = (number for number, record in enumerate(found.selection_) if record["chosen"])
     assert chosen == max(0, losses.index(min(losses)) - 1)
     assert found.selection_[chosen]["learning_rate"] == found.learning_rate_

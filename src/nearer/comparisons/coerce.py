@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons.answers import apply_responses
+from nearer.comparisons.chunks import ComparisonSource
 from nearer.comparisons.container import Comparisons
 from nearer.comparisons.rows import blocks
 
@@ -31,6 +32,23 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
             raise ValueError(f"sample_weight must have one number per row, {n} in all; got shape {factors.shape}")
         weights = factors if weights is None else factors * weights
     return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
+
+
+def as_table(comparisons: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Return the arguments of ``partial_fit``, with a single row by itself as a table of one row."""
+    if isinstance(comparisons, Comparisons | ComparisonSource) or np.ndim(comparisons) != 1:
+        return comparisons, y, sample_weight
+    each = [None if value is None else np.atleast_1d(value) for value in (y, sample_weight)]
+    return single_row(comparisons), *each
+
+
+def single_row(objects: Any) -> Any:
+    """Return one answer, given by its objects' numbers or names, as a table of one row."""
+    row = np.asarray(objects)
+    if row.dtype.kind != "U" or len(row) not in (3, 4):
+        return row[None]
+    names = list(dict.fromkeys(row.tolist()))
+    return Comparisons([[names.index(name) for name in row.tolist()]], names=names)
 
 
 def drop_zero_weights(comparisons: Comparisons) -> Comparisons:

@@ -180,8 +180,8 @@ class Problem(AbstractContextManager):
             for columns, squared, slope in zip(
                 ((0, 1), (second, -1)), (near, far), self.loss.slopes(near, far), strict=True
             ):
-                with np.errstate(over="ignore"):
-                    pulls = np.square(2.0 * weights * slope) * squared
+                with np.errstate(over="ignore", invalid="ignore"):
+                    pulls = np.nan_to_num(np.square(2.0 * weights * slope) * squared, nan=0.0)  # 0 * infinity
                     for column in columns:
                         energy += np.bincount(rows[:, column], pulls, len(points))
         return np.minimum(energy, np.finfo(np.float64).max)  # of huge weights

@@ -28,7 +28,7 @@ FEW_ANSWERS, MANY_FOLDS = (
 )  # of few answers a fold learns from nine tenths: less would choose other ridges
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
-DEFAULTS = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing can be judged
+DEFAULTS: dict[str, Any] = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing is judged
 
 
 class Fold:
@@ -67,6 +67,7 @@ def select_settings(
     random: np.random.Generator,
     monitor: Monitor,
     n_jobs: int,
+    n_folds: int | None = None,
 ) -> Selection:
     """Return what was tried, and the best of it.
 
@@ -88,14 +89,17 @@ def select_settings(
         Of the whole fit.
     n_jobs : int
         Threads.
+    n_folds : int, optional
+        How many folds; by default ten of few answers, five of many.
     """
     n = comparisons.n_objects
     enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
     if comparisons.weights is not None:
         weights = comparisons.weights / comparisons.weights.max()  # the mean of huge ones would overflow
         comparisons = Comparisons(comparisons, weights=weights / weights.mean())
-    many = n_components is not None and comparisons.n_answers < FEW_ANSWERS
-    folds = answer_folds(comparisons, random, enough, *([MANY_FOLDS] if many else []))
+    if n_folds is None and n_components is not None and comparisons.n_answers < FEW_ANSWERS:
+        n_folds = MANY_FOLDS
+    folds = answer_folds(comparisons, random, enough, *([] if n_folds is None else [n_folds]))
     if not folds:
         return Selection([], None)
     # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.

@@ -86,8 +86,9 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
     regularization_ : float
         The ridge as used.
     selection_ : list of dict or None
-        One record per ridge that "auto" tried: regularization, loss (the share of held-out answers that it got
-        wrong), standard_error, and whether it was chosen. None if there was nothing to choose.
+        One record per ridge that "auto" tried: regularization, error (the share of held-out answers that it
+        got wrong), standard_error, difference to the chosen one, and whether it was chosen. None if there was
+        nothing to choose.
     n_iter_ : int
         Rounds.
     converged_ : bool

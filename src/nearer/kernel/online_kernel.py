@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
-from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, merge_objects
+from nearer.comparisons import Comparisons
+from nearer.comparisons.coerce import as_comparisons, as_table, drop_zero_weights, merge_objects
 from nearer.comparisons.random_state import child_generator
 from nearer.iterative import IterativeEstimator
 from nearer.kernel.erkle import CHUNK, ERKLE, AnswerStream, ErkleParameters
@@ -154,11 +154,7 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
         -------
         self
         """
-        if not isinstance(comparisons, Comparisons | ComparisonSource) and np.ndim(comparisons) == 1:
-            comparisons = single_row(comparisons)
-            y = None if y is None else np.atleast_1d(y)
-            sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
-        comparisons = drop_zero_weights(as_comparisons(comparisons, y, sample_weight))
+        comparisons = drop_zero_weights(as_comparisons(*as_table(comparisons, y, sample_weight)))
         check_parameters(self)
         # For few answers a handler of Ctrl-C would take a tenth of the time.
         self._learn(comparisons, not hasattr(self, "n_samples_seen_"), len(comparisons) > CHUNK or self.verbose)
@@ -264,12 +260,3 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
         self._state = ErkleState.from_record(self._read_stream, self._read_kernel, smallest, counts)
         del self._read_stream, self._read_kernel
         self.loss_ = as_loss(self.loss, N_DIMENSIONS)
-
-
-def single_row(objects: Any) -> Any:
-    """Return one answer, given by its objects' numbers or names, as a table of one row."""
-    row = np.asarray(objects)
-    if row.dtype.kind != "U" or len(row) not in (3, 4):
-        return row[None]
-    names = list(dict.fromkeys(row.tolist()))
-    return Comparisons([[names.index(name) for name in row.tolist()]], names=names)

@@ -97,7 +97,7 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     learning_rate_ : float or None
         Step size as used.
     selection_ : list of dict or None
-        One record per step size that "auto" tried: learning_rate, loss (1 minus the mean average precision of
+        One record per step size that "auto" tried: learning_rate, error (1 minus the mean average precision of
         other rows), standard_error, and whether it was chosen.
     history_ : list of dict
         Records, twenty per fit and one per ``partial_fit``: iteration, n_steps, loss (mean over the steps since

@@ -64,6 +64,15 @@ class Ladder:
         """Return the candidates alive that are not clearly worse than the best."""
         return {rung for rung in self.alive if not behind(self.trials[rung], least)}
 
+    def choices(self, least: Trial) -> set[int]:
+        """Return the contenders, without the ends of the ladder where possible: their neighbors instead."""
+        rungs = self.contenders(least)
+        return {rung for rung in rungs if not self.is_end(rung)} or self.around(rungs) & self.alive
+
+    def is_end(self, rung: int) -> bool:
+        """Whether a candidate is one of the two ends, which no neighbor confirms."""
+        return len(self.candidates) > 2 and rung in (0, len(self.candidates) - 1)
+
     def around(self, rungs: set[int]) -> set[int]:
         """Return these candidates and their neighbors."""
         return {r for rung in rungs for r in (rung - 1, rung, rung + 1) if 0 <= r < len(self.candidates)}
@@ -71,9 +80,9 @@ class Ladder:
     def smoothed_loss(self, rung: int) -> float:
         """Return the mean loss, averaged with that of the neighbors: neighboring values differ little in truth.
 
-        It is infinite at the ends of a ladder, which no neighbor confirms.
+        It is infinite at the ends of a ladder.
         """
-        if len(self.candidates) > 2 and rung in (0, len(self.candidates) - 1):
+        if self.is_end(rung):
             return np.inf
         own = self.trials[rung].losses.mean()
         around = [self.trials[r].losses.mean() if r in self.alive else own for r in (rung - 1, rung + 1)]
@@ -204,7 +213,7 @@ def _smoothed_best(tracks: Sequence[Ladder]) -> Trial:
     _, number, rung = min(
         (track.smoothed_loss(rung), number, rung)
         for number, track in enumerate(tracks)
-        for rung in track.contenders(least)
+        for rung in track.choices(least)
     )
     return tracks[number].trials[rung]
 

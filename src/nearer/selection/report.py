@@ -15,9 +15,14 @@ FAINT = "#8b95a3"
 
 def _records(model: Any) -> list[dict[str, Any]]:
     """Return the records of a fitted estimator, or records as they are."""
-    records = getattr(model, "selection_", None) if hasattr(model, "get_params") else model
+    records = model
+    if hasattr(model, "get_params"):
+        if not hasattr(model, "selection_"):
+            raise ValueError(f"{type(model).__name__} has chosen nothing yet: call fit first")
+        records = model.selection_
     if not records:
-        raise ValueError(f"{type(model).__name__} chose nothing by held-out data: its settings were all given")
+        reason = "its settings were all given" if records is None else "there were too few answers"
+        raise ValueError(f"{type(model).__name__} chose nothing by held-out data: {reason}")
     return list(records)
 
 

@@ -164,8 +164,9 @@ def search(
 
 
 def best(trials: list[Trial]) -> Trial:
-    """Return the trial of the smallest loss, the first of equal ones."""
-    return min(trials, key=lambda trial: trial.losses.mean())
+    """Return the trial of the smallest loss on the units that all were judged by, the first of equal ones."""
+    n = min((len(trial.losses) for trial in trials), default=0)  # folds are tried in order
+    return min(trials, key=lambda trial: trial.losses[:n].mean())
 
 
 def smallest_good(trials: list[Trial], errors: float = 0.5) -> Trial:

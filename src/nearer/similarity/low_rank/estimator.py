@@ -91,7 +91,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
     learning_rate_ : float
         The step size as used.
     selection_ : list of dict or None
-        One record per step size that "auto" tried: learning_rate, loss, standard_error, and whether it was chosen.
+        One record per step size that "auto" tried: learning_rate, error, standard_error, and whether it was chosen.
     history_ : list of dict
         Records, twenty per fit: iteration, n_steps, loss (mean since the last record), held_out_score (with early
         stopping), seconds.

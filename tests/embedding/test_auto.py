@@ -1,0 +1,284 @@
+"""OrdinalEmbedding that chooses loss, ridge and dimensions by itself."""
+
+import signal
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer import Comparisons, OrdinalEmbedding, load_model
+from nearer.embedding import estimator as module
+from nearer.losses import LOSSES, STE, TSTE
+from nearer.selection import plot, table
+from nearer.simulate import comparisons_from_points
+
+POINTS = np.random.default_rng(0).normal(size=(25, 2))
+ANSWERS = comparisons_from_points(POINTS, 1500, random_state=0)
+NOISY = ANSWERS.flip(0.15, random_state=1)
+
+
+def chosen(model):
+    (record,) = [record for record in model.selection_ if record["chosen"]]
+    return record
+
+
+def tried(model, name):
+    return {record[name] for record in model.selection_}
+
+
+@pytest.mark.parametrize("loss", ["soe", TSTE(alpha=3.0)])
+def test_a_given_loss_is_kept_and_the_ridge_is_chosen(loss):
+    model = OrdinalEmbedding(loss=loss, random_state=0).fit(NOISY)
+    assert {record["loss"] for record in model.selection_} == {loss}
+    assert len(tried(model, "regularization")) > 3
+    assert model.regularization_ == chosen(model)["regularization"]
+    assert repr(model.loss_) == ("SOE()" if loss == "soe" else repr(loss))
+
+
+def test_a_given_ridge_is_kept_and_the_loss_is_chosen():
+    model = OrdinalEmbedding(regularization=0.02, random_state=0).fit(NOISY)
+    assert tried(model, "regularization") == {0.02}
+    assert tried(model, "loss") == set(LOSSES)
+    assert model.regularization_ == 0.02
+    assert type(model.loss_) is LOSSES[chosen(model)["loss"]]
+
+
+def test_given_settings_are_not_judged():
+    model = OrdinalEmbedding(loss="ste", regularization=0.02, random_state=0).fit(NOISY)
+    assert model.selection_ is None
+
+
+def test_given_loss_and_ridge_are_kept_where_only_dimensions_are_chosen():
+    model = OrdinalEmbedding("auto", "ste", regularization=0.02, random_state=0).fit(NOISY)
+    assert tried(model, "regularization") == {0.02}
+    assert tried(model, "loss") == {"ste"}
+    assert tried(model, "n_components") >= {1, 2, 3}
+    assert model.embedding_.shape == (25, chosen(model)["n_components"])
+
+
+@pytest.mark.parametrize("groups", [None, "subjects"])
+def test_the_start_of_a_fold_has_not_seen_what_the_fold_is_judged_by(monkeypatch, groups):
+    started, judged = [], []
+    unfold, judge = module.unfold, module.select_settings.__globals__["Fold"].judge
+
+    def spy_start(part, *arguments, **parameters):
+        started.append(set(part.extra["row"].tolist()))
+        return unfold(part, *arguments, **parameters)
+
+    def spy_judge(fold, points):
+        judged.append((len(started) - 1, set(fold.held_out.extra["row"].tolist())))
+        return judge(fold, points)
+
+    monkeypatch.setattr(module, "unfold", spy_start)
+    monkeypatch.setattr("nearer.embedding.settings.Fold.judge", spy_judge)
+    people = np.arange(len(NOISY)) % 7
+    answers = Comparisons(NOISY, subjects=people, extra={"row": np.arange(len(NOISY))})
+    OrdinalEmbedding(regularization=0.01, random_state=0).fit(answers, groups=groups)
+    assert len({number for number, _ in judged}) > 1
+    for number, held_out in judged:
+        assert not started[number] & held_out
+        if groups is not None:
+            assert not set(people[list(started[number])]) & set(people[list(held_out)])
+
+
+def test_groups_are_needed_where_they_are_named():
+    with pytest.raises(ValueError, match="needs comparisons with subjects"):
+        OrdinalEmbedding().fit(NOISY, groups="subjects")
+    with pytest.raises(ValueError, match="at least two; there is one"):
+        OrdinalEmbedding().fit(NOISY, groups=np.zeros(len(NOISY)))
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_the_dimensions_of_a_line_and_of_a_plane_are_found(n_components):
+    points = np.random.default_rng(1).normal(size=(25, n_components))
+    answers = comparisons_from_points(points, 3000, random_state=2)
+    model = OrdinalEmbedding("auto", "ste", random_state=0).fit(answers)
+    assert model.embedding_.shape == (25, n_components)
+    assert chosen(model)["n_components"] == n_components
+    assert model.n_components == "auto"
+    assert tried(model, "n_components") >= set(range(1, n_components + 3))
+
+
+def test_three_objects_have_at_most_two_dimensions():
+    answers = Comparisons(np.tile([[0, 1, 2], [1, 0, 2], [2, 1, 0]], (20, 1)))
+    model = OrdinalEmbedding("auto", "ste", random_state=0).fit(answers)
+    assert tried(model, "n_components") <= {1, 2}
+    assert model.score(answers) == 1.0
+
+
+def test_consistent_answers_are_predicted_as_well_as_by_the_best_loss():
+    points = np.random.default_rng(4).normal(size=(60, 2))
+    answers = comparisons_from_points(points, 12_000, random_state=5)
+    fresh = comparisons_from_points(points, 20_000, random_state=6)
+    default = OrdinalEmbedding(random_state=0).fit(answers)
+    tste = OrdinalEmbedding(loss="tste", random_state=0).fit(answers)
+    assert default.score(fresh) > 0.985
+    assert default.score(fresh) > tste.score(fresh)
+
+
+def test_what_the_table_says_is_what_was_held_out():
+    """The error of the chosen settings is about that of fresh answers, not of those that were learned."""
+    model = OrdinalEmbedding(random_state=0).fit(NOISY)
+    fresh = comparisons_from_points(POINTS, 5000, random_state=7).flip(0.15, random_state=8)
+    record = chosen(model)
+    assert abs(record["error"] - (1.0 - model.score(fresh))) < 3 * record["standard_error"]
+    assert record["error"] > 1.0 - model.score(NOISY)
+
+
+def test_a_time_limit_leaves_time_for_the_fit():
+    points = np.random.default_rng(9).normal(size=(150, 3))
+    answers = comparisons_from_points(points, 20_000, random_state=0).flip(0.1, random_state=0)
+    OrdinalEmbedding(3, max_iter=9, tol=1e9).fit(answers)  # loops are compiled
+    stages = []
+    model = OrdinalEmbedding(
+        3, tol=0.0, max_iter=10**6, random_state=0, max_seconds=0.5, callback=lambda r: stages.append(r) and None
+    )
+    begun = time.perf_counter()
+    model.fit(answers)
+    assert model.stop_reason_ == "time"
+    assert time.perf_counter() - begun < 2.0
+    assert model.history_[0]["seconds"] < 0.45
+    assert model.n_iter_ > 3
+    assert model.score(answers) > 0.7
+
+
+@pytest.mark.parametrize("n_components", [2, "auto"])
+def test_a_time_limit_that_is_over_at_once_gives_a_map(n_components):
+    model = OrdinalEmbedding(n_components, random_state=0, max_seconds=1e-9).fit(ANSWERS)
+    assert model.stop_reason_ == "time"
+    assert np.isfinite(model.embedding_).all()
+    assert len(model.embedding_) == 25
+
+
+def press_ctrl_c(record):
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(("end", "reason"), [(press_ctrl_c, "interrupted"), (lambda record: True, "callback")])
+@pytest.mark.parametrize("n_components", [2, "auto"])
+@pytest.mark.parametrize("trial", [1, 40])
+def test_a_search_that_is_ended_leads_to_a_usable_map(trial, n_components, end, reason):
+    model = OrdinalEmbedding(
+        n_components, random_state=0, callback=lambda r: r["iteration"] == trial and r["stage"] != "fit" and end(r)
+    )
+    model.fit(NOISY)
+    assert model.stop_reason_ == reason
+    assert model.n_iter_ == 0
+    assert not model.converged_
+    assert chosen(model)["regularization"] == model.regularization_
+    assert np.isfinite(model.embedding_).all()
+    assert model.score(NOISY) > (0.75 if model.embedding_.shape[1] == 2 else 0.6)
+
+
+def test_what_was_tried_survives_a_model_file(tmp_path):
+    model = OrdinalEmbedding("auto", "ste", random_state=0).fit(NOISY)
+    model.save(tmp_path / "map.nearer")
+    loaded = load_model(tmp_path / "map.nearer")
+    assert loaded.selection_ == model.selection_
+    assert [list(record) for record in loaded.selection_] == [list(record) for record in model.selection_]
+    assert loaded.get_params() == model.get_params()
+    assert table(loaded) == table(model)
+    assert len(plot(loaded).axes) == 2
+
+
+def test_a_loss_with_parameters_survives_a_model_file_too(tmp_path):
+    model = OrdinalEmbedding(loss=TSTE(alpha=3.0), random_state=0).fit(NOISY)
+    model.save(tmp_path / "map.nearer")
+    loaded = load_model(tmp_path / "map.nearer")
+    assert repr(loaded.loss_) == repr(model.loss_) == "TSTE(alpha=3.0)"
+    assert table(loaded) == table(model)
+
+
+def test_early_stopping_chooses_without_its_own_answers(monkeypatch):
+    seen = []
+    select = module.select_settings
+    monkeypatch.setattr(
+        module, "select_settings", lambda part, *rest: seen.append(len(part)) or select(part, *rest)
+    )
+    model = OrdinalEmbedding(loss="ste", early_stopping=True, validation_fraction=0.2, random_state=0).fit(NOISY)
+    assert seen == [1200]
+    assert {"held_out_loss", "held_out_error"} <= set(model.history_[0])
+    assert chosen(model)["regularization"] == model.regularization_
+
+
+def test_answers_of_little_weight_do_not_choose():
+    rows = np.vstack([ANSWERS.rows, ANSWERS.rows[:, [0, 2, 1]]])
+    weights = np.repeat([1.0, 1e-12], len(ANSWERS))
+    answer = np.tile(np.arange(len(ANSWERS)), 2)  # a row and its contrary are held out together
+    weighted = OrdinalEmbedding(loss="ste", random_state=0).fit(Comparisons(rows, weights=weights, answers=answer))
+    plain = OrdinalEmbedding(loss="ste", random_state=0).fit(Comparisons(rows, answers=answer))
+    assert chosen(plain)["error"] == pytest.approx(0.5)
+    assert chosen(weighted)["error"] < 0.03
+    assert weighted.score(ANSWERS) > 0.97
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_the_size_of_weights_does_not_matter(size):
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, len(NOISY))
+    one, other = (
+        OrdinalEmbedding(loss="soe", random_state=0).fit(Comparisons(NOISY, weights=scale * weights))
+        for scale in (1.0, size)
+    )
+    assert other.regularization_ == one.regularization_
+    assert chosen(other)["error"] == pytest.approx(chosen(one)["error"], abs=0.01)
+
+
+def test_quadruplets_choose_too():
+    answers = comparisons_from_points(POINTS, 1500, quadruplets=True, random_state=0)
+    fresh = comparisons_from_points(POINTS, 3000, quadruplets=True, random_state=1)
+    model = OrdinalEmbedding(random_state=0).fit(answers)
+    assert tried(model, "loss") == set(LOSSES)
+    assert model.score(fresh) > 0.93
+    assert model.n_features_in_ == 4
+
+
+def test_single_precision_chooses_too():
+    model = OrdinalEmbedding(loss="soe", dtype="float32", random_state=0).fit(NOISY)
+    double = OrdinalEmbedding(loss="soe", random_state=0).fit(NOISY)
+    assert model.embedding_.dtype == np.float32
+    assert chosen(model)["error"] == pytest.approx(chosen(double)["error"], abs=0.01)
+
+
+def test_every_fold_starts_from_init(monkeypatch):
+    monkeypatch.setattr(module, "unfold", None)  # nothing is unfolded
+    model = OrdinalEmbedding(init=POINTS, regularization=0.01, random_state=0).fit(NOISY)
+    assert tried(model, "loss") == set(LOSSES)
+    assert model.score(ANSWERS) > 0.9
+    with pytest.raises(ValueError, match="n_components must say it"):
+        OrdinalEmbedding("auto", init=POINTS).fit(NOISY)
+
+
+def test_the_number_of_threads_does_not_change_the_choice():
+    one, two = (OrdinalEmbedding(n_jobs=n_jobs, random_state=0).fit(NOISY[:600]) for n_jobs in (1, 2))
+    assert one.selection_ == two.selection_
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+
+
+def test_many_answers_are_judged_by_a_part_and_the_ridge_is_scaled():
+    """What is right for a part of the answers is too much for all: a ridge is worth a number of answers."""
+    points = np.random.default_rng(3).normal(size=(15, 2))
+    many = comparisons_from_points(points, 40_000, random_state=4).flip(0.2, random_state=5)
+    model = OrdinalEmbedding(loss="ste", random_state=0).fit(many)
+    assert {record["n_folds"] for record in model.selection_} == {1}
+    part = OrdinalEmbedding(loss="ste", random_state=0).fit(many[:5_000])
+    assert model.regularization_ < part.regularization_
+    given = OrdinalEmbedding(regularization=0.02, random_state=0).fit(many)
+    assert given.regularization_ == 0.02
+    assert tried(given, "regularization") == {0.02}
+
+
+def test_few_answers_get_the_defaults():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = OrdinalEmbedding("auto", random_state=0).fit([[0, 1, 2], [1, 0, 2], [2, 1, 3]])
+    assert model.selection_ == []
+    assert (model.embedding_.shape, model.regularization_, type(model.loss_)) == ((4, 2), 0.01, TSTE)
+
+
+def test_a_refit_forgets_what_was_chosen():
+    model = OrdinalEmbedding(loss="ste", random_state=0).fit(NOISY)
+    assert model.selection_
+    model.set_params(loss=STE(), regularization=0.01).fit(NOISY)
+    assert model.selection_ is None
