@@ -55,21 +55,21 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
     solver : {"sdca", "oasis"} or object, default="sdca"
         SDCA minimizes the objective above. OASIS takes passive-aggressive steps from M = I. A name, or a solver of
         :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``.
-        By name and without ``max_iter``, a dense table of 400 columns or more with six triplets per object or more is
-        learned by L-BFGS over all variables of SDCA's dual: the same optimum and the same gap, sooner.
+        On dense tables of at least 400 columns with at least six triplets per object, "sdca" without ``max_iter``
+        maximizes the same dual by L-BFGS, which reaches the same gap in less time; ``SDCA()`` always takes steps.
     regularization : "auto" or float, default="auto"
         λ of SDCA. "auto" tries values from large to small on held-out data: a fifth of the objects of each class
         judged by mean average precision, or a fifth of the comparisons by the share satisfied (10,000 of very
-        many). ``regularization_`` and ``selection_`` say which. Dense tables of 400 columns or more are tried in
-        the basis of their 256 leading axes.
+        many). ``regularization_`` and ``selection_`` say which. For the search, dense tables of at least 400 columns
+        are projected onto their 256 leading axes.
     n_triplets : int, optional
         How many triplets to draw from labels. By default twenty per object, at least 10,000 and at most 200,000.
     sampling : {"instances", "classes"}, default="instances"
         Whether triplets are drawn evenly over objects or over classes; see
         :func:`nearer.simulate.comparisons_from_labels`.
     max_iter : int, optional
-        Epochs (passes over the triplets) at most: by default 1000 of SDCA, which draws n at random in each (where
-        L-BFGS takes its place, 1000 iterations of that), and 10 of OASIS, which takes them in their order.
+        Epochs (passes over the triplets) at most: by default 1000 of SDCA, which draws n at random in each (or
+        1000 iterations where it uses L-BFGS), and 10 of OASIS, which takes them in their order.
     tol : float, default=1e-3
         SDCA has converged when the duality gap is no more than this; the objective of M = 0 is 1.
     psd : bool, default=False

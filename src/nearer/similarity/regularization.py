@@ -2,8 +2,8 @@
 
 With labels, a fifth of the objects of each class is held out and judged by mean average precision: each as a query
 against the others. With comparisons, some answers are held out and judged by the share satisfied. Candidates go
-from large to small, each started from the dual variables of the last. Wide dense tables are compressed for it: a step
-takes a time of d², and the λ that ranks best hardly depends on the last axes of a table.
+from large to small, each started from the dual variables of the last. Wide dense tables are compressed first: the time
+of a step is proportional to d², and the best λ hardly depends on the axes of little variation.
 """
 
 from collections.abc import Callable
@@ -101,7 +101,7 @@ def _folds(table: Any, labels: np.ndarray, part: Comparisons, random: np.random.
 
 
 def _folds_of_answers(table: Any, part: Comparisons, random: np.random.Generator) -> list[Fold]:
-    """Return some of the comparisons, and which of the others are not satisfied, by their weights of mean one."""
+    """Return some of the comparisons, and the losses on the others: their weights where they are not satisfied."""
 
     def losses(held_out: Triplets, matrix: np.ndarray) -> np.ndarray:
         return len(held_out) * held_out.shares * ~(held_out.scores(matrix) > 0.0)

@@ -27,7 +27,7 @@ from nearer.similarity import loops
 
 ENTRIES = 1 << 22  # numbers that a temporary table may hold
 BLOCK = 64  # steps
-WIDE, AXES = 400, 256  # from so many columns on, a rotated and cut table of so many is much faster
+WIDE, AXES = 400, 256  # tables of at least 400 columns are compressed to 256
 
 
 class Triplets:
@@ -102,10 +102,10 @@ class Triplets:
 
     @cached_property
     def compressed(self) -> "Triplets":
-        """The same triplets of a wide dense table in a basis of its leading axes; others as they are.
+        """The same triplets with a wide dense table projected onto its leading axes; other tables are unchanged.
 
-        A step takes a time of d², so that these are many times faster. The norm of M does not depend on the basis:
-        the problem differs only by what the table has beyond these axes.
+        The time of a step is proportional to d². The norm of M does not depend on the basis, so the problem differs
+        only by what the projection removes.
         """
         if self.sparse or self.n_features < WIDE:
             return self
