@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -534,10 +535,11 @@ def test_sampling_over_classes_hears_small_ones():
 
 def test_verbose_shows_the_choice_and_the_fit(data, capsys):
     X, y = data
-    BilinearSimilarity(n_triplets=300, random_state=0, verbose=True).fit(X, y)
+    slowly = {"callback": lambda record: time.sleep(0.02)}  # a bar changes ten times per second at most
+    BilinearSimilarity(n_triplets=300, random_state=0, verbose=True, **slowly).fit(X, y)
     shown = capsys.readouterr().err
     assert "choosing regularization" in shown
-    assert "epoch" in shown
+    assert "fit: 100%" in shown
 
 
 def test_what_the_search_tried_is_kept(data):
@@ -546,7 +548,9 @@ def test_what_the_search_tried_is_kept(data):
     model = BilinearSimilarity(n_triplets=500, random_state=0, callback=seen.append).fit(X, y)
     chosen = [record for record in model.selection_ if record["chosen"]]
     assert [record["regularization"] for record in chosen] == [model.regularization_]
-    assert chosen[0]["loss"] == min(record["loss"] for record in model.selection_)
+    assert chosen[0]["error"] == min(record["error"] for record in model.selection_)
+    assert all(0 < record["standard_error"] < 0.1 for record in model.selection_)  # over 150 queries
+    assert all((record["difference_error"] > 0) != record["chosen"] for record in model.selection_)
     trials = [record for record in seen if record["stage"] != "fit"]
     assert len(trials) == 5 * len(model.selection_)
     assert model.fit(X, y).set_params(regularization=0.1).fit(X, y).selection_ is None
@@ -598,3 +602,56 @@ def test_a_solver_may_be_written_by_anybody(data):
     model = BilinearSimilarity(Mean(), tol=100.0, random_state=0).fit(X, y)
     assert model.converged_
     assert model.score(X, y) > mean_average_precision(X @ X.T, y)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Seven classes in 450 columns, with less and less variation along the axes."""
+    random = np.random.default_rng(0)
+    y = np.repeat(np.arange(7), 60)
+    X = (random.normal(size=(7, 60))[y] + random.normal(size=(420, 60))) / np.sqrt(1 + np.arange(60))
+    return X @ random.normal(size=(60, 450)) / 20 + 0.02 * random.normal(size=(420, 450)), y
+
+
+def test_wide_tables_reach_the_optimum_of_sdca_sooner(wide):
+    X, y = wide
+    settings = {"regularization": 0.05, "tol": 1e-5, "n_triplets": 3000, "random_state": 0}
+    steps = BilinearSimilarity(SDCA(), **settings).fit(X, y)
+    sooner = BilinearSimilarity(**settings).fit(X, y)
+    assert "n_steps" in steps.history_[-1]
+    assert "n_steps" not in sooner.history_[-1]
+    assert sooner.history_[0]["gap"] < 0.5  # that of M = 0 is 1
+    for model in (steps, sooner):
+        assert model.converged_
+        assert 0 <= model.gap_ <= 1e-5
+    bound = 2 * np.sqrt(2 * 1e-5 / 0.05)  # each is as near to the optimum as its gap says
+    assert np.linalg.norm(steps.matrix_ - sooner.matrix_) < bound
+    assert sooner.history_[-1]["loss"] == pytest.approx(steps.history_[-1]["loss"], abs=1e-5)
+
+
+def test_steps_are_taken_where_they_are_asked_for_or_few(wide):
+    X, y = wide
+    few = comparisons_from_labels(y, 5 * len(y), 0)
+    for model in (
+        BilinearSimilarity(regularization=1.0, max_iter=2, tol=0.5, random_state=0).fit(X, y),
+        BilinearSimilarity(regularization=1.0, tol=0.5, random_state=0).fit(X, comparisons=few),
+        BilinearSimilarity(regularization=1.0, n_triplets=2600, tol=0.5, random_state=0).fit(csr_array(X), y),
+    ):
+        assert "n_steps" in model.history_[-1]
+
+
+@pytest.mark.parametrize("psd", [False, True])
+def test_wide_tables_choose_the_regularization_in_their_leading_axes(wide, psd):
+    X, y = wide
+    train = np.arange(len(y)) % 3 > 0
+    model = BilinearSimilarity(random_state=0, psd=psd, n_triplets=2000).fit(X[train], y[train])
+    assert model.converged_
+    assert model.matrix_.shape == (450, 450)
+    scores = []
+    for record in model.selection_[::2]:
+        again = BilinearSimilarity(regularization=record["regularization"], random_state=0, n_triplets=2000)
+        scores.append(again.fit(X[train], y[train]).score(X[~train], y[~train]))
+    assert model.score(X[~train], y[~train]) > max(scores) - 0.03
+    stopped = BilinearSimilarity(random_state=0, psd=psd, callback=lambda record: True).fit(X[train], y[train])
+    assert stopped.matrix_.shape == (450, 450)
+    assert 0 < stopped.gap_ < 1

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_similarity import problem, tables
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 
 from nearer.monitor import Monitor
 from nearer.psd import project_psd
 from nearer.similarity import SDCA
 from nearer.similarity.problem import Problem, duality_gap
-from nearer.similarity.sdca import Ascent, ConstrainedDual
+from nearer.similarity.sdca import Ascent, DualLBFGS
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 
@@ -24,7 +25,7 @@ def sdca(triplets, ridge, output, monitor, random, start=None):
 
 
 def constrained(triplets, ridge, monitor):
-    return ConstrainedDual().solve(Problem(triplets, ridge, psd=True), None, monitor).solution
+    return DualLBFGS().solve(Problem(triplets, ridge, psd=True), None, monitor).solution
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -228,3 +229,34 @@ def test_projecting_at_the_end_is_wrong(data_folder):
     assert objective(project_psd(free.matrix)) > 1.0  # worse than M = 0
     assert objective(kept.matrix) < 0.7
     assert objective(free.matrix) < objective(kept.matrix)
+
+
+def test_compressed_triplets_are_the_same_where_the_axes_hold_all():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 50)) @ random.normal(size=(50, 500))
+    rows = random.permuted(np.tile(np.arange(300), (1000, 1)), axis=1)[:, :3]
+    triplets = Triplets(X, rows, random.random(1000) + 0.1)
+    small = triplets.compressed
+    assert small.n_features == 256
+    np.testing.assert_allclose(small.squares, triplets.squares)
+    np.testing.assert_array_equal(small.shares, triplets.shares)
+    alpha = random.random(1000)
+    gaps = [Problem(part, 1e3).evaluate(Problem(part, 1e3).matrix(alpha), alpha) for part in (triplets, small)]
+    assert gaps[0] == pytest.approx(gaps[1])
+    few = Triplets(X[:20], rows[:50] % 20)
+    assert few.compressed.n_features == 20
+    narrow = Triplets(X[:, :399], rows)
+    assert narrow.compressed is narrow
+    sparse = Triplets(csr_array(X), rows)
+    assert sparse.compressed is sparse
+
+
+def test_lbfgs_over_the_dual_finds_the_optimum_without_the_constraint_too():
+    X, rows = problem(7)
+    triplets = Triplets(X, rows)
+    monitor = Monitor(max_iter=500, tol=1e-9)
+    found = DualLBFGS().solve(Problem(triplets, RIDGE), None, monitor).solution
+    exact = sdca(triplets, RIDGE, "last", Monitor(max_iter=2000, tol=1e-12), np.random.default_rng(0))
+    assert found.gap <= 1e-9
+    np.testing.assert_allclose(found.matrix, exact.matrix, atol=1e-3)
+    np.testing.assert_allclose(Problem(triplets, RIDGE).matrix(found.alpha), found.matrix)
