@@ -136,12 +136,12 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     Notes
     -----
     Settings are chosen by a race (:mod:`nearer.selection.race`) on five folds of the answers, ten of few, with a
-    start of its own in every fold. If there are many more answers than a fold needs to learn from (30 per object, or
-    6 per coordinate), a part of them is learned from, others are held out, and the ridge is scaled to all: it acts
-    like a fixed number of extra answers. Candidates that are clearly worse are dropped. The chosen one has the
-    lowest sum of error and log loss (of a logistic model of the two distances, which is less noisy than the error),
-    averaged with its neighbors on the ladder of ridges. Fewer than five answers cannot be judged: they get "tste",
-    0.01 and 2 dimensions.
+    start of its own in every fold. If there are many more rows than a fold needs to learn from (60 per object, or 6
+    per coordinate), a part of them is learned from, others are held out, and the ridge is scaled to all: it acts
+    like a fixed number of extra answers. Of more than 25,000 rows a fifth is held out once. Candidates that are
+    clearly worse are dropped. The chosen one has the lowest sum of error and log loss (of a logistic model of the
+    two distances, which is less noisy than the error), averaged with its neighbors on the ladder of ridges. Fewer
+    than five answers cannot be judged: they get "tste", 0.01 and 2 dimensions.
 
     Examples
     --------

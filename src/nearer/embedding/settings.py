@@ -21,12 +21,11 @@ from nearer.monitor import Monitor
 from nearer.selection import FOLD_SHARE, Selection, Trial, answer_folds, as_good, best, race
 
 RIDGES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0, 3.0)
-TRIAL_ITER, TRIAL_TOL = 25, 1e-4  # candidates are judged by their errors, which settle before the objective
-MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 30, 6  # enough rows to learn from in a fold
-FEW_ANSWERS, MANY_FOLDS = (
-    5_000,
-    10,
-)  # of few answers a fold learns from nine tenths: less would choose other ridges
+TRIAL_ITER, TRIAL_TOL = 150, 2e-5  # nearly to the end: a fit that is cut short overfits less than the final one
+MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 60, 6  # enough rows to learn from in a fold
+MANY_ROWS = 25_000  # one fold is enough: a fifth of them
+FEW_ROWS, FEW_PER_OBJECT = 5_000, 15  # below these a fold learns from nine tenths: less would choose other ridges
+MANY_FOLDS = 10
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
 DEFAULTS: dict[str, Any] = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing is judged
@@ -95,10 +94,12 @@ def select_settings(
     """
     n = comparisons.n_objects
     enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
+    if len(comparisons) > MANY_ROWS:
+        enough = min(enough, int(FOLD_SHARE * len(comparisons)) - 1)
     if comparisons.weights is not None:
         weights = comparisons.weights / comparisons.weights.max()  # the mean of huge ones would overflow
         comparisons = Comparisons(comparisons, weights=weights / weights.mean())
-    if n_folds is None and n_components is not None and comparisons.n_answers < FEW_ANSWERS:
+    if n_folds is None and n_components is not None and len(comparisons) < max(FEW_ROWS, FEW_PER_OBJECT * n):
         n_folds = MANY_FOLDS
     folds = answer_folds(comparisons, random, enough, *([] if n_folds is None else [n_folds]))
     if not folds:
