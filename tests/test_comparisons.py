@@ -307,6 +307,45 @@ def test_split_by_number_of_answers():
     assert [part.n_answers for part in ODD.split(2, random_state=np.random.RandomState(0))] == [3, 2]
 
 
+def people(n, n_people):
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(8), (n, 1)), axis=1)[:, :3]
+    names = [f"person {number % n_people}" for number in range(n)]
+    return Comparisons.from_odd_one_out(rows, subjects=names)
+
+
+def test_a_group_is_one_answer_of_the_same_rows():
+    answers = people(30, 7)
+    grouped = answers.group("subjects")
+    assert (answers.n_answers, grouped.n_answers) == (30, 7)
+    assert grouped.rows.tolist() == answers.rows.tolist()
+    assert grouped.subjects.tolist() == answers.subjects.tolist()
+    assert len(grouped[:1]) == np.sum(answers.subjects == "person 0")
+    by_value = answers.group(answers.subjects == "person 3")
+    assert by_value.n_answers == 2
+
+
+@pytest.mark.parametrize(("size", "n_test"), [(0.3, 2), (3, 3), (0.01, 1), (0.99, 6)])
+def test_split_by_groups_has_no_group_in_both_parts(size, n_test):
+    answers = people(30, 7)
+    train, test = answers.split(size, random_state=0, groups="subjects")
+    assert len(set(test.subjects.tolist())) == n_test
+    assert not set(train.subjects.tolist()) & set(test.subjects.tolist())
+    assert len(train) + len(test) == len(answers)
+    assert train.n_answers + test.n_answers == 30  # which stay what they are
+
+
+def test_groups_that_cannot_be_are_refused():
+    answers = people(30, 7)
+    with pytest.raises(ValueError, match=r"cannot split 7 groups with test_size=7: .* a number of groups"):
+        answers.split(7, groups="subjects")
+    with pytest.raises(ValueError, match="groups must be 'subjects' or one value per row; got 'people'"):
+        answers.group("people")
+    with pytest.raises(ValueError, match="these do not say who answered"):
+        Comparisons([[0, 1, 2]]).group("subjects")
+    with pytest.raises(ValueError, match="2"):
+        answers.group([0, 1])
+
+
 # Making others --------------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,14 @@
 import re
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from nearer import OrdinalEmbedding
 from nearer.monitor import Monitor
+from nearer.progress import convergence
 from nearer.simulate import comparisons_from_points
 from nearer.solver import Solver
 
@@ -144,3 +146,54 @@ def test_the_bar_counts_search_and_fit(capsys):
     assert shown.startswith("\rfit: ")
     assert "choosing loss and ridge in 2 dimensions" in shown
     assert shown.count("\n") == 1
+
+
+def test_a_part_may_take_a_share_of_the_time_only():
+    monitor = Monitor(10, max_seconds=0.05)
+    with monitor.limited(0.1):
+        assert not monitor.stopped
+        time.sleep(0.01)
+        assert monitor.stopped
+    assert not monitor.stopped
+    assert monitor.reason is None
+    time.sleep(0.05)
+    assert monitor.stopped
+    assert monitor.reason == "time"
+
+
+def test_a_stop_for_another_reason_outlasts_the_part():
+    monitor = Monitor(10, max_seconds=100.0)
+    with monitor.limited(0.5), monitor.stage("choosing") as report:
+        monitor.callback = lambda record: record["error"] > 0.2
+        report(0.5, error=0.1)
+        assert not monitor.stopped
+        report(0.6, error=0.3, ridge=0.01)
+        assert monitor.stopped
+    assert monitor.reason == "callback"
+
+
+def test_the_bar_of_stages_never_goes_back():
+    places = []
+    with Monitor(4, verbose=True) as monitor:
+        with monitor.stage("choosing", until=0.5) as report:
+            for fraction in (0.2, 0.8, 0.6, 1.0):
+                report(fraction, error=0.1)
+                places.append(monitor._progress._bar.n)
+        for iteration in range(4):
+            monitor.go_on(0.0, loss=1.0, iteration=iteration)
+            places.append(monitor._progress._bar.n)
+    assert places == pytest.approx([0.1, 0.4, 0.4, 0.5, 0.5, 0.625, 0.75, 0.875])
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "tol", "share"),
+    [
+        (1.0, 1.0, 1e-4, 0.0),
+        (1.0, 1e-2, 1e-4, 0.5),
+        (1.0, 1e-5, 1e-4, 1.0),
+        (1.0, 2.0, 1e-4, 0.0),
+        (0.0, 0.0, 1.0, 0.0),
+    ],
+)
+def test_convergence_is_counted_in_orders_of_magnitude(first, now, tol, share):
+    assert convergence(first, now, tol) == pytest.approx(share)

@@ -278,3 +278,11 @@ def test_the_map_does_not_turn_when_it_is_fitted_anew():
 def test_early_stopping_is_for_fit():
     model = OrdinalEmbedding(random_state=0, early_stopping=True).partial_fit((0, 1, 2))
     assert "held_out_error" not in model.history_[0]
+
+
+def test_a_pickle_leaves_the_answers_of_a_fit_to_the_user():
+    answers = comparisons_from_points(POINTS, 50_000, random_state=0)
+    model = OrdinalEmbedding(**FIXED, random_state=0).fit(answers)
+    assert len(pickle.dumps(model)) < answers.rows.nbytes / 5
+    later = pickle.loads(pickle.dumps(model)).partial_fit(ANSWERS[:100])
+    assert later.score(ANSWERS) > 0.9

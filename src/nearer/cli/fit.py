@@ -211,6 +211,8 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
     if seconds is not None:
         estimator.set_params(max_seconds=max(seconds - (time.perf_counter() - begun), 0.1 * seconds))
     learned = fit_on(data)
+    if seconds is not None:
+        last_step(learned)[1].set_params(max_seconds=seconds)
     if chosen:
         last_step(learned)[1].selection_ = last_step(trial)[1].selection_
     print_facts(describe_model(learned, data.table, chosen))

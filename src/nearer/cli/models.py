@@ -128,6 +128,8 @@ def last_step(model: Any) -> tuple[Any, Any]:
 def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
     estimator, tried = last_step(model)[1], last_step(trial)[1]
+    if getattr(tried, "selection_", None) == []:
+        return []  # nothing could be judged: all of the data may be enough
     searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
     values = chosen_settings(tried)
     chosen = {parameter: values[parameter] for parameter in searched if parameter in values}

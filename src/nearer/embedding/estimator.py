@@ -56,8 +56,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     Parameters
     ----------
     n_components : int or "auto", default=2
-        Dimensions of the map. "auto" takes the fewest whose held-out loss exceeds the best by at most one
-        standard error.
+        Dimensions of the map. "auto" takes the fewest whose held-out error exceeds the best by at most one
+        standard error of the difference.
     loss : "auto", {"tste", "ckl", "ste", "gnmds", "soe"} or object, default="auto"
         How badly a comparison is met: a name, a loss of :mod:`nearer.losses` with parameters, or your own object
         with ``value``, ``slopes`` and ``probability`` of two squared distances. "auto" takes the one of the five
@@ -400,6 +400,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     def fit_transform(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the map and return it: one row per object, not per comparison."""
         return self.fit(comparisons, y, sample_weight).embedding_
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the answers of ``fit``, as model files do: they are the user's, and may be many."""
+        state = super().__getstate__()
+        return state if self._kept is None or self._kept.has_grown else {**state, "_kept": None}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

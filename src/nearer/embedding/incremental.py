@@ -151,9 +151,8 @@ def learn(model: Any, comparisons: Comparisons) -> bool:
         model.n_features_in_ = comparisons.shape[1]
         model._kept = KeptAnswers(())
     model.names_ = names
-    model.n_samples_seen_ = getattr(model, "n_samples_seen_", 0) + len(
-        answers
-    )  # files of nearer 0.1 have no count
+    n_before = getattr(model, "n_samples_seen_", 0)  # files of nearer 0.1 have no count
+    model.n_samples_seen_ = n_before + len(answers)
     kept = model._kept if model.keep_answers else None
     kept = model._kept = None if kept is None else kept.extend(answers)
     fit_due = is_new or (kept is not None and kept.fit_due)

@@ -5,6 +5,7 @@ errors and by the log loss of a logistic model of the distances, which is less n
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,17 +137,20 @@ def select_settings(
 def _fewest_dimensions(run: Callable[[int, float], Selection], most: int, monitor: Monitor) -> Selection:
     """Add dimensions until two more in a row do not help; return the fewest that are as good as the best."""
     trials: list[Trial] = []
-    chosen: list[Trial] = []
+    winners: list[Trial] = []
+    chosen: list[Trial] = []  # the same, compared by their errors: the log loss favors more dimensions
     for n_components in range(1, most + 1):
         selection = run(n_components, 0.95 * (1.0 - 0.7**n_components))  # it is not known how many there will be
         if monitor.stopped and chosen:
             break
         assert selection.chosen is not None
         trials += selection.trials
-        chosen.append(selection.chosen)
+        winners.append(selection.chosen)
+        chosen.append(replace(selection.chosen, losses=selection.chosen.unit_errors))
         if best(chosen) in chosen[:-2] or monitor.stopped:
             break
-    return Selection(trials, next(trial for trial in chosen if as_good(trial, best(chosen), errors=1.0)))
+    fewest = next(number for number, trial in enumerate(chosen) if as_good(trial, best(chosen), errors=1.0))
+    return Selection(trials, winners[fewest])
 
 
 def calibrated_log_loss(margins: np.ndarray, weights: np.ndarray) -> np.ndarray:

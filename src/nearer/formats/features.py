@@ -266,7 +266,8 @@ def match_rows(answers: Comparisons, table: FeatureTable, source: Path) -> tuple
         names = bare if len(set(bare)) == len(bare) else names
         numbers, rows = np.unique(answers.rows, return_inverse=True)
         rows, named = rows.reshape(answers.rows.shape), list(map(str, numbers.tolist()))
-        answers = Comparisons(rows, names=named, weights=answers.weights, answers=answers.answers)
+        columns: dict[str, Any] = {name: getattr(answers, name) for name in ("weights", "subjects", "answers")}
+        answers = Comparisons(rows, names=named, **columns)
     if answers.names is not None and names is None:
         raise ValueError(f"{source} names its objects and {table.path} has no names: they cannot be matched")
     return answers, find_objects(answers, names, len(table))
