@@ -17,7 +17,7 @@ from test_logdet import labelled
 from extras import needs
 from nearer import BilinearSimilarity, Comparisons, load_model
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
-from nearer.similarity import OASIS, SDCA
+from nearer.similarity import OASIS, SDCA, regularization
 from nearer.similarity.problem import Solution
 from nearer.simulate import comparisons_from_labels
 from nearer.solver import Solver
@@ -655,3 +655,16 @@ def test_wide_tables_choose_the_regularization_in_their_leading_axes(wide, psd):
     stopped = BilinearSimilarity(random_state=0, psd=psd, callback=lambda record: True).fit(X[train], y[train])
     assert stopped.matrix_.shape == (450, 450)
     assert 0 < stopped.gap_ < 1
+
+
+def test_of_many_comparisons_some_are_tried_and_the_regularization_is_scaled(data, monkeypatch):
+    X, y = data
+    answers = comparisons_from_labels(y, 4000, 5).flip(0.2, random_state=0)
+    monkeypatch.setattr(regularization, "MIN_JUDGED", 1000)
+    monkeypatch.setattr(regularization, "WORK", 1.0)
+    model = BilinearSimilarity(random_state=0).fit(X, comparisons=answers)
+    (tried,) = [record["regularization"] for record in model.selection_ if record["chosen"]]
+    assert model.regularization_ == pytest.approx(tried / 4)
+    by_labels = BilinearSimilarity(random_state=0, n_triplets=4000).fit(X, y)
+    (tried,) = [record["regularization"] for record in by_labels.selection_ if record["chosen"]]
+    assert by_labels.regularization_ == tried

@@ -59,9 +59,10 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
         maximizes the same dual by L-BFGS, which reaches the same gap in less time; ``SDCA()`` always takes steps.
     regularization : "auto" or float, default="auto"
         λ of SDCA. "auto" tries values from large to small on held-out data: a fifth of the objects of each class
-        judged by mean average precision, or a fifth of the comparisons by the share satisfied (10,000 of very
-        many). ``regularization_`` and ``selection_`` say which. For the search, dense tables of at least 400 columns
-        are projected onto their 256 leading axes.
+        judged by mean average precision, or a fifth of the comparisons by the share satisfied. ``selection_`` says
+        what was tried, ``regularization_`` what was used. Of many comparisons only some are tried, and λ is then
+        multiplied by their share of all. For the search, dense tables of at least 400 columns are projected onto
+        their 256 leading axes.
     n_triplets : int, optional
         How many triplets to draw from labels. By default twenty per object, at least 10,000 and at most 200,000.
     sampling : {"instances", "classes"}, default="instances"

@@ -16,7 +16,16 @@ from scipy.sparse import issparse
 from nearer.comparisons import Comparisons
 from nearer.metrics import average_precisions
 from nearer.monitor import Monitor
-from nearer.selection import Selection, answer_folds, best, class_folds, no_better_twice, search, subsample
+from nearer.selection import (
+    FOLD_SHARE,
+    Selection,
+    answer_folds,
+    best,
+    class_folds,
+    no_better_twice,
+    search,
+    subsample,
+)
 from nearer.similarity.problem import Problem
 from nearer.similarity.triplets import Triplets
 
@@ -72,7 +81,11 @@ def select_regularization(
     assert selection.chosen is not None  # there are folds
     alpha = np.zeros(len(problem.triplets))
     alpha[folds[0].which] = selection.chosen.solutions[0].alpha
-    return selection.chosen.value, alpha, selection
+    # λ acts like a fixed number of extra answers, so its share falls as answers grow. Triplets drawn from labels are
+    # not independent: more of them say little more about the same objects.
+    n_judged = len(part) if len(folds) > 1 else len(folds[0].triplets) / FOLD_SHARE
+    share = n_judged / len(comparisons) if labels is None else 1.0
+    return selection.chosen.value * share, alpha, selection
 
 
 def _max_judged(table: Any) -> int:
