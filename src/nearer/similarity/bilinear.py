@@ -184,7 +184,10 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
             if regularized:
                 problem, first = self._regularize(problem, triplets, labels, solver, monitor)
                 if self.solver == "sdca" and self.max_iter is None and prefers_lbfgs(problem.triplets):
-                    solver = DualLBFGS()
+                    solver, monitor.tol = (
+                        DualLBFGS(),
+                        self.tol / 3.0,
+                    )  # where the last epoch of SDCA ends on average
             result = solver.solve(problem, first, monitor)
         self._set_solution(result, problem.regularization if regularized else None)
         self._set_result(result, "raise max_iter, tol or regularization", stacklevel=5, warn=regularized)
