@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
+from nearer.blas import blas_threads_for
 from nearer.certificate import certify
 from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
@@ -219,7 +220,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         n_folds: int | None = None,
     ) -> Result:
         """Fit points to answers: with other settings than the parameters, and also from these points, if given."""
-        with self._monitor(view=lambda points: {"points": points}) as monitor:
+        with blas_threads_for(1), self._monitor(view=lambda points: {"points": points}) as monitor:
             starts: list[np.ndarray] = []
             if settings is None:
                 settings, starts = self._select(train, random, monitor, n_folds)
