@@ -43,7 +43,7 @@ from nearer.parameters import (
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
-FEW_ROWS = 50_000  # up to here one thread is as fast as several
+FEW_ROWS = 20_000  # up to here threads wait for the interpreter longer than they save
 SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
 
 
@@ -289,7 +289,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 lambda part, n_components: self._start(part, n_components, random, monitor, 1),
                 random,
                 monitor,
-                n_threads(self.n_jobs),
+                self._n_threads(train),
                 n_folds,
             )
         self.selection_ = selection.records()
