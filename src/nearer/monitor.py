@@ -219,6 +219,8 @@ class Monitor:
         """End the fit for a reason; the first one stands."""
         if self.reason is None:
             self.reason = reason
+        if self.parent is not None and reason in CUT_SHORT:
+            self.parent.stop(reason)
 
     def result(self, solution: Any) -> Result:
         """Return the result of a solver that ended with this solution, or with the best on held-out data."""

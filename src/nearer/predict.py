@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, object_indices
 from nearer.comparisons.rows import blocks, squared_distances
-from nearer.parameters import check_count, check_parameters
+from nearer.parameters import check_count, check_parameters, unchanged_on_failure
 
 BLOCK = 1 << 18  # questions per block
 
@@ -53,7 +53,8 @@ class ComparisonPredictor:
         check_parameters(self)
         if len(comparisons) == 0:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
-        self._fit(comparisons)
+        with unchanged_on_failure(self):
+            self._fit(comparisons)
         return self
 
     def _fit(self, comparisons: Comparisons) -> None:

@@ -88,7 +88,7 @@ def test_dims_auto_chooses_the_dimensions(here, folder):
     assert done.facts["dimensions"] == f"{model.embedding_.shape[1]}, chosen on the held-out fit"
     assert model.n_components == model.embedding_.shape[1]
     assert {record["n_components"] for record in model.selection_} >= {1, 2, 3}
-    assert "n_components  loss  regularization  error" in done.stdout
+    assert "n_components  loss  regularization  criterion  error" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.selection import answer_folds
+from nearer.selection import answer_folds, subsample, thin
 from nearer.simulate import comparisons_from_points
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
@@ -75,8 +75,18 @@ def test_of_many_answers_some_are_learned_from_and_some_are_held_out_once(monkey
         assert len(part) == rows * part.n_answers  # whole answers
 
 
-def test_of_few_large_groups_one_is_left_to_judge_by():
-    ((train, held_out),) = answer_folds(groups_of(4000, 6), np.random.default_rng(0), enough=3100)
-    assert len(set(train.subjects.tolist())) == 5
-    assert len(set(held_out.subjects.tolist())) == 1
-    assert not set(train.subjects.tolist()) & set(held_out.subjects.tolist())
+def test_large_groups_are_held_out_in_turn_and_thinned():
+    folds = answer_folds(groups_of(4000, 6), np.random.default_rng(0), enough=3100)
+    assert len(folds) == 5
+    held_out_groups = [set(held_out.subjects.tolist()) for _, held_out in folds]
+    assert sum(map(len, held_out_groups)) == 6
+    for (train, _), groups in zip(folds, held_out_groups, strict=True):
+        assert set(train.subjects.tolist()) == set(range(6)) - groups
+        assert 0 < len(train) <= 3100
+
+
+def test_a_sample_of_few_large_groups_has_at_least_one():
+    part = subsample(groups_of(4000, 2), 100, np.random.default_rng(0))
+    assert len(set(part.subjects.tolist())) == 1
+    assert 1500 < len(part) < 2500
+    assert len(thin(groups_of(4000, 2), 100, np.random.default_rng(0))) == 100

@@ -15,6 +15,7 @@ def record(loss, ridge, error, n_components=2, chosen=False):
         "n_components": n_components,
         "loss": loss,
         "regularization": ridge,
+        "criterion": error,
         "error": error,
         "standard_error": 0.01,
         "difference": error - 0.1,
@@ -41,6 +42,11 @@ def test_the_table_begins_with_the_chosen_and_goes_on_with_the_best():
         "ste   0.03            0.2000 ± 0.0100  0.1000 ± 0.0050   3",
         "tste  0.01            0.2500 ± 0.0100  0.1500 ± 0.0050   3",
     ]
+
+
+def test_the_table_shows_the_criterion_where_it_is_not_the_error():
+    records = [{**one, "criterion": one["error"] + 0.2} for one in SEARCH]
+    assert table(records).splitlines()[1].startswith("ste   0.01            0.3000     0.1000 ± 0.0100  chosen")
 
 
 def test_the_table_has_dimensions_where_they_were_searched_and_says_what_it_leaves_out():
@@ -73,7 +79,7 @@ def test_the_figure_has_one_curve_per_loss_and_marks_the_chosen():
 def test_the_figure_of_dimensions_has_the_best_of_each():
     ridge, dimensions = plot(DIMENSIONS).axes
     assert set(curves(ridge)) == {"tste", "ste"}
-    assert ridge.get_title() == "2 dimensions"
+    assert ridge.get_title() == "n_components=2"
     ((x, y),) = curves(dimensions).values()
     assert (x, y) == ([1, 2, 3], [0.3, 0.09, 0.11])
     assert marked(dimensions) == [2, 0.1]

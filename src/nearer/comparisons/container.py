@@ -251,6 +251,9 @@ class Comparisons(FromAnswers):
                     "groups='subjects' needs comparisons with subjects: these do not say who answered"
                 )
             groups = self.subjects
+        groups = np.asarray(groups)
+        if groups.shape != (len(self),):
+            raise ValueError(f"groups must have one value per row, {len(self)} in all; got shape {groups.shape}")
         return Comparisons(self, answers=groups)
 
     def split(

@@ -68,7 +68,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         always chosen with L-BFGS, which was the fastest on all sets that were tried.)
     regularization : "auto" or float, default="auto"
         Strength of the ridge, which pulls all points to the origin and keeps few answers about many objects from
-        being overfitted. "auto" takes the one between 0.00003 and 1 that predicts held-out answers best.
+        being overfitted. "auto" takes the one between 0.00003 and 1 that predicts held-out answers best
+        (scaled down where there are many more answers than it was judged by).
     max_iter : int, default=300
         Epochs (passes over the comparisons) at most.
     tol : float, default=2e-5
@@ -112,7 +113,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     regularization_ : float
         The ridge as used.
     selection_ : list of dict or None
-        One record per candidate that was tried: its n_components, loss and regularization, its ``error`` (the share
+        One record per candidate that was tried: its n_components, loss and regularization, the ``criterion`` it was
+        judged by (error plus log loss), its ``error`` (the share
         of held-out answers that it got wrong) and ``standard_error``, the mean ``difference`` of the errors to those
         of the chosen candidate on the same answers and its standard error, the number of folds, and whether it was
         chosen. :func:`nearer.selection.table` and :func:`nearer.selection.plot` show it. None where there was
@@ -398,9 +400,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 
-    def fit_transform(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, comparisons: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> np.ndarray:
         """Learn the map and return it: one row per object, not per comparison."""
-        return self.fit(comparisons, y, sample_weight).embedding_
+        return self.fit(comparisons, y, sample_weight, groups).embedding_
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the answers of ``fit``, as model files do: they are the user's, and may be many."""

@@ -17,7 +17,7 @@ from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import as_loss, baseline_loss
 from nearer.monitor import Monitor
-from nearer.selection import subsample
+from nearer.selection import thin
 
 SPREAD = 0.1  # standard deviation of a coordinate at the start: small compared with the margins of all losses
 EXTRA_DIMENSIONS = 3
@@ -39,7 +39,7 @@ def unfold(
 ) -> np.ndarray:
     """Return points that unfolded in a few more dimensions, cut back to ``n_components``."""
     n_wide = min(n_components + EXTRA_DIMENSIONS, comparisons.n_objects - 1)
-    part = subsample(comparisons, max(MAX_ROWS, 3 * n_wide * comparisons.n_objects), random)
+    part = thin(comparisons, max(MAX_ROWS, 3 * n_wide * comparisons.n_objects), random)
     start = random_points(part.n_objects, n_wide, dtype, random)
     loss = as_loss("tste", n_components)
     with Problem(part, loss, RIDGE, n_jobs, random) as problem:

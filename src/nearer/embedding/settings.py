@@ -26,6 +26,7 @@ MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 60, 6  # enough rows to 
 MANY_ROWS = 25_000  # one fold is enough: a fifth of them
 FEW_ROWS, FEW_PER_OBJECT = 5_000, 15  # below these a fold learns from nine tenths: less would choose other ridges
 MANY_FOLDS = 10
+MIN_ANSWERS = 100  # held-out answers, or groups, of which there are enough to be the units of standard errors
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
 DEFAULTS: dict[str, Any] = {"n_components": 2, "loss": "tste", "regularization": 0.01}  # where nothing is judged
@@ -52,10 +53,18 @@ class Fold:
         return LBFGS().solve(problem, points, monitor.child(TRIAL_ITER, TRIAL_TOL * baseline_loss(loss))).solution
 
     def judge(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each held-out row the sum of error and log loss, and the error."""
+        """Return for each held-out answer the sum of error and log loss, and the error."""
         near, far = squared_distances(points, self.held_out.rows)
         errors = ~(near < far) * self.weights
-        return errors + calibrated_log_loss(np.sqrt(far) - np.sqrt(near), self.weights) * self.weights, errors
+        losses = errors + calibrated_log_loss(np.sqrt(far) - np.sqrt(near), self.weights) * self.weights
+        return self._by_answer(losses), self._by_answer(errors)
+
+    def _by_answer(self, values: np.ndarray) -> np.ndarray:
+        """Return one value per answer, with the same mean: rows of an answer depend on each other."""
+        n = self.held_out.n_answers
+        if n == len(values) or n < MIN_ANSWERS:
+            return values
+        return np.bincount(self.held_out.answers, values, n) * (n / len(values))
 
 
 def select_settings(
@@ -105,7 +114,8 @@ def select_settings(
     if not folds:
         return Selection([], None)
     # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.
-    share = 1.0 if len(folds) > 1 else len(folds[0][0]) / (FOLD_SHARE * len(comparisons))
+    share = len(folds[0][0]) / (FOLD_SHARE * len(comparisons))
+    share = share if share < 0.95 else 1.0
     ridges = [ridge * share for ridge in RIDGES] if ridges is None else ridges
 
     def run(n_components: int, until: float) -> Selection:

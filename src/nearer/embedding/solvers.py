@@ -240,7 +240,7 @@ class LBFGS(Solver):
         }
         start = points.ravel().astype(np.float64)
         end = minimize(objective, start, jac=True, method="L-BFGS-B", callback=report, options=options)
-        if end.success:
+        if end.success or end.status == 2:  # 2: no step along the last direction leads down
             monitor.stop("converged")
         return end.x.reshape(shape).astype(dtype)
 

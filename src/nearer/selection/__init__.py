@@ -1,6 +1,14 @@
 """Choosing settings by held-out data: candidates, folds, warm starts, and a rule that compares pairwise."""
 
-from nearer.selection.folds import DEFAULT_RIDGE, FOLD_SHARE, answer_folds, class_folds, select_ridge, subsample
+from nearer.selection.folds import (
+    DEFAULT_RIDGE,
+    FOLD_SHARE,
+    answer_folds,
+    class_folds,
+    select_ridge,
+    subsample,
+    thin,
+)
 from nearer.selection.race import race
 from nearer.selection.report import plot, table
 from nearer.selection.search import (
@@ -18,5 +26,5 @@ from nearer.selection.search import (
 __all__ = [
     "DEFAULT_RIDGE", "FOLD_SHARE", "Selection", "Trial", "answer_folds", "as_good", "best", "class_folds",
     "clearly_worse", "no_better_twice", "plot", "previous_to_best", "race", "search", "select_ridge",
-    "smallest_good", "subsample", "table",
+    "smallest_good", "subsample", "table", "thin",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ N_FOLDS = 5
 FOLD_SHARE = 1 - 1 / N_FOLDS  # of the answers, to learn from in a fold
 FEW_ROWS = 50_000  # enough to learn from; of more rows some of the others are held out, once
 MAX_HELD_OUT_ROWS = 10_000
-GROUP = 10  # rows per answer on average that make few answers enough to judge by
+ROWS_OF_A_GROUP = 100  # rows per answer on average from which answers are groups, such as all answers of a person
 FEW_OBJECTS = 2_000  # the same for objects with labels; of more one fifth is held out
 MAX_HELD_OUT = 2_000  # objects: each is a query among the others
 MAX_ROWS = 500_000  # a larger set is judged by a sample of its answers
@@ -30,31 +30,46 @@ def answer_folds(
     """Return training and held-out parts with whole answers in each.
 
     There are no folds of fewer than five answers, unless they are groups of many rows. If there are many more
-    than ``enough`` rows to learn from, that many are taken for one fold, and some of the others are held out.
+    than ``enough`` rows to learn from, that many are taken for one fold, and some of the others are held out; groups
+    are always held out in turn, and the rows of each part are thinned.
     """
     n_answers = comparisons.n_answers
-    if FOLD_SHARE * len(comparisons) > enough and n_answers > N_FOLDS:
-        rows_per_answer = len(comparisons) / n_answers
-        order = random.permutation(n_answers)
-        n_train = min(-int(-enough // rows_per_answer), n_answers - 1)
-        n_test = -int(-MAX_HELD_OUT_ROWS // rows_per_answer)
+    grouped = len(comparisons) >= ROWS_OF_A_GROUP * n_answers
+    if n_answers < (2 if grouped else N_FOLDS):
+        return []
+    if FOLD_SHARE * len(comparisons) > enough and not grouped:
+        n_train, n_test = (int(n * n_answers / len(comparisons)) for n in (enough, MAX_HELD_OUT_ROWS))
         part = np.zeros(n_answers, dtype=np.int8)
+        order = random.permutation(n_answers)
         part[order[:n_train]] = 1
         part[order[n_train : n_train + n_test]] = 2
         part = part[comparisons.answers]
         return [(comparisons[part == 1], comparisons[part == 2])]
-    if n_answers < 2 or (n_answers < N_FOLDS and len(comparisons) < GROUP * n_answers):
-        return []
     n_folds = min(n_folds, n_answers)
     fold = (random.permutation(n_answers) % n_folds)[comparisons.answers]
-    return [(comparisons[fold != number], comparisons[fold == number]) for number in range(n_folds)]
+    folds = [(comparisons[fold != number], comparisons[fold == number]) for number in range(n_folds)]
+    if not grouped:
+        return folds
+    return [(thin(train, enough, random), thin(test, MAX_HELD_OUT_ROWS, random)) for train, test in folds]
 
 
 def subsample(comparisons: Comparisons, max_rows: int, random: np.random.Generator) -> Comparisons:
-    """Return at most about so many rows, whole answers drawn at random; without a copy of the rest."""
+    """Return about ``max_rows`` rows at most, whole answers drawn at random, at least one of them."""
     if len(comparisons) <= max_rows:
         return comparisons
-    return comparisons[np.sort(random.choice(len(comparisons), max_rows, replace=False, shuffle=False))]
+    n_answers = comparisons.n_answers
+    n = max(1, int(max_rows * n_answers / len(comparisons)))
+    chosen = np.sort(random.choice(n_answers, n, replace=False, shuffle=False))
+    if n_answers == len(comparisons):
+        return comparisons[chosen]
+    return comparisons[np.isin(comparisons.answers, chosen)]
+
+
+def thin(comparisons: Comparisons, max_rows: int, random: np.random.Generator) -> Comparisons:
+    """Return at most ``max_rows`` rows drawn at random, whatever answers they belong to."""
+    if len(comparisons) <= max_rows:
+        return comparisons
+    return comparisons._take_rows(np.sort(random.choice(len(comparisons), max_rows, replace=False, shuffle=False)))
 
 
 def class_folds(

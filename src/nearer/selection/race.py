@@ -1,10 +1,11 @@
 """The search over several parameters at once: a race, in which candidates that fall behind are dropped.
 
-Candidates stand on ladders: the values of one parameter (the ridge) in order, with all others fixed. In the first
-fold every ladder shows its middle, those not far behind every other value as far as it pays, and the best of them
-the values between. What is clearly worse than the best is dropped, so that later folds are spent on candidates that
-are hard to tell apart, and only until it does not matter which of them is taken. Fits start from the nearest value
-on the ladder. All candidates share folds and starts, so that differences are paired.
+Candidates are arranged in ladders: the values of one parameter (the ridge) in order, with all others fixed. The first
+fold has three steps. The middle value of every ladder is tried, and ladders far behind are dropped. Every second value
+of the others is tried, from the middle outwards, until one is clearly worse. Then the neighbors of the good ones
+are. Later folds are spent only on candidates that are not clearly worse than the best, and there are no more of them
+when the differences are known well enough. Fits start from the nearest value on the ladder. All candidates share folds
+and starts, so that differences are paired.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

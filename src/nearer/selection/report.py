@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESULTS = ("error", "standard_error", "difference", "difference_error", "n_folds", "chosen")
+RESULTS = ("criterion", "error", "standard_error", "difference", "difference_error", "n_folds", "chosen")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 FAINT = "#8b95a3"
 
@@ -39,8 +39,10 @@ def table(model: Any, most: int = 20) -> str:
     Returns
     -------
     str
-        One line per candidate: its settings, its held-out error with the standard error, by how much it is worse
-        than the chosen one on the same answers, and how many folds it was tried in.
+        One line per candidate: its settings, the criterion by which it was judged where that is not the error (for a
+        map the sum of error and log loss, averaged with that of the neighboring ridges), its held-out error with
+        the standard error, by how much it is worse than the chosen one on the same answers, and in how many folds
+        it was tried; those of fewer folds were dropped as clearly worse.
 
     Examples
     --------
@@ -50,19 +52,21 @@ def table(model: Any, most: int = 20) -> str:
     >>> answers = comparisons_from_points(np.random.default_rng(0).normal(size=(20, 2)), 500, random_state=0)
     >>> model = OrdinalEmbedding(loss="ste", random_state=0).fit(answers)
     >>> print(table(model).splitlines()[0])
-    loss  regularization  error           worse by        folds
+    loss  regularization  criterion  error            worse by         folds
     """
-    records = sorted(_records(model), key=lambda record: (not record["chosen"], record["difference"]))
+    records = sorted(_records(model), key=lambda r: (not r["chosen"], -r["n_folds"], r["criterion"]))
     names = [name for name in records[0] if name not in RESULTS]
     names = [name for name in names if name != "n_components" or len({r["n_components"] for r in records}) > 1]
-    lines = [[*names, "error", "worse by", "folds"]]
+    extra = ["criterion"] if any(record["criterion"] != record["error"] for record in records) else []
+    lines = [[*names, *extra, "error", "worse by", "folds"]]
     for record in records[:most]:
         settings = [
             f"{record[name]:.3g}" if isinstance(record[name], float) else str(record[name]) for name in names
         ]
         worse = "chosen" if record["chosen"] else _with_error(record["difference"], record["difference_error"])
         error = _with_error(record["error"], record["standard_error"])
-        lines.append([*settings, error, worse, str(record["n_folds"])])
+        criterion = [f"{record[name]:.4f}" for name in extra]
+        lines.append([*settings, *criterion, error, worse, str(record["n_folds"])])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
@@ -112,7 +116,7 @@ def plot(model: Any) -> "Figure":
     shown = [record for record in records if record.get("n_components", 0) == chosen.get("n_components", 0)]
     _draw_over_ridge(axes[0], shown, chosen)
     if len(dimensions) > 1:
-        axes[0].set_title(f"{chosen['n_components']} dimensions")
+        axes[0].set_title(f"n_components={chosen['n_components']}")
         _draw_over_dimensions(axes[1], records, chosen)
     axes[0].set_ylabel("held-out error")
     for part in axes:
@@ -139,14 +143,19 @@ def _draw_over_ridge(axes: Any, records: list[dict[str, Any]], chosen: dict[str,
             label=loss,
         )
     axes.plot(chosen[name], chosen["error"], "o", ms=11, mfc="none", mec="black", label="chosen")
-    axes.set(xscale="log", xlabel=name)
+    axes.set(xscale="log" if min(record[name] for record in records) > 0 else "linear", xlabel=name)
     axes.legend(frameon=False)
 
 
 def _draw_over_dimensions(axes: Any, records: list[dict[str, Any]], chosen: dict[str, Any]) -> None:
     """Draw the best error of every number of dimensions."""
     dimensions = _unique(record["n_components"] for record in records)
-    best = [min((r for r in records if r["n_components"] == d), key=lambda r: r["difference"]) for d in dimensions]
+    best = [
+        chosen
+        if d == chosen["n_components"]
+        else min((r for r in records if r["n_components"] == d), key=lambda r: (-r["n_folds"], r["criterion"]))
+        for d in dimensions
+    ]
     axes.errorbar(
         dimensions, [r["error"] for r in best], [r["standard_error"] for r in best],
         color=COLORS[0], marker="o", markersize=4, capsize=2,

@@ -79,7 +79,8 @@ class Selection:
     def records(self) -> list[dict[str, Any]]:
         """Return one record per candidate, as estimators keep them in ``selection_``.
 
-        A record has the settings, the mean ``error`` on held-out data and its ``standard_error``, the mean
+        A record has the settings, the ``criterion`` by which candidates are compared (the mean loss, which may be
+        the error), the mean ``error`` on held-out data and its ``standard_error``, the mean
         ``difference`` to the chosen candidate on the same units with its own standard error
         (``difference_error``), the number of folds and whether it was chosen.
         """
@@ -89,7 +90,8 @@ class Selection:
             n = min(len(trial.losses), len(self.chosen.losses))  # folds are tried in order
             more = trial.unit_errors[:n] - self.chosen.unit_errors[:n]
             records.append({
-                **trial.settings,
+                **{name: _plain(value) for name, value in trial.settings.items()},
+                "criterion": float(np.mean(trial.losses)),
                 "error": trial.error,
                 "standard_error": trial.standard_error,
                 "difference": float(np.mean(more)),
@@ -98,6 +100,13 @@ class Selection:
                 "chosen": trial is self.chosen,
             })  # fmt: skip
         return records
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as a model file can hold it: a loss of your own by its name."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return repr(value) if hasattr(value, "get_params") else type(value).__name__
 
 
 def search(
