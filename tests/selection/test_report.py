@@ -81,7 +81,7 @@ def test_the_figure_of_dimensions_has_the_best_of_each():
     assert set(curves(ridge)) == {"tste", "ste"}
     assert ridge.get_title() == "n_components=2"
     ((x, y),) = curves(dimensions).values()
-    assert (x, y) == ([1, 2, 3], [0.3, 0.09, 0.11])
+    assert (x, y) == ([1, 2, 3], [0.3, 0.1, 0.11])
     assert marked(dimensions) == [2, 0.1]
     assert dimensions.get_xlabel() == "n_components"
 
