@@ -99,7 +99,7 @@ def test_works_where_no_cache_can_be_written(nearer, tmp_path):
         (
             "anchor,near,far\n0,1,2\n",
             ["--loss", "no"],
-            "unknown loss 'no'; the known ones are 'ckl', 'gnmds', 'soe'",
+            "unknown loss 'no'; the known ones are 'auto', 'ckl', 'gnmds', 'soe'",
         ),
         (
             "anchor,near,far\n0,1,2\n",

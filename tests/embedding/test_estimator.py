@@ -368,7 +368,7 @@ def test_a_model_file_keeps_the_loss_that_was_fitted(tmp_path):
     [
         ({"n_components": 30}, "30 dimensions are too many for 30 objects"),
         ({"n_components": 0}, "n_components must be 'auto' or a positive integer; got 0"),
-        ({"loss": "triplet"}, "unknown loss 'triplet'; the known ones are 'ckl'"),
+        ({"loss": "triplet"}, "unknown loss 'triplet'; the known ones are 'auto', 'ckl'"),
         ({"solver": "adam"}, "unknown solver 'adam'; the known ones are 'batch'"),
         ({"regularization": -1.0}, "regularization must be 'auto' or a number >= 0; got -1.0"),
         ({"regularization": "much"}, "got 'much'"),

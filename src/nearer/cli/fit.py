@@ -225,6 +225,11 @@ def _print_selection(estimator: Any) -> None:
         from nearer.selection import table
 
         typer.echo("\n" + table(estimator) + "\n")
+        used = getattr(estimator, "regularization_", None)
+        if used is not None and used not in [record.get("regularization") for record in estimator.selection_]:
+            print_note(
+                f"the regularization of the saved model, {used:.3g}, is the chosen one scaled to all answers"
+            )
     else:
         print_note("nothing was chosen by held-out data: all settings were given, or there were too few answers")
 

@@ -44,7 +44,7 @@ from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
 FEW_ROWS = 20_000  # up to here threads wait for the interpreter longer than they save
-SEARCH_SHARE = 0.6  # of max_seconds at most, so that time is left for the fit
+SEARCH_SHARE = 0.8  # of max_seconds at most, so that time is left for the fit
 
 
 @parametrized
@@ -97,7 +97,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     random_state : int, RandomState or None, default=None
         Makes the fit repeatable.
     max_seconds : float, optional
-        End the fit after this time with the best map so far; at most 60 % of it is spent on choosing settings.
+        End the fit after this time with the best map so far; at most 80 % of it is spent on choosing settings.
     callback : callable, optional
         Called once per epoch with the record of ``history_`` and the current ``points``, and before that, while
         settings are chosen, once per trial; ``stage`` says which. Returning True ends the fit.
@@ -244,6 +244,9 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         return n_threads(self.n_jobs) if len(train) > FEW_ROWS else 1
 
     def _check_combinations(self) -> None:
+        if isinstance(self.loss, str) and self.loss not in ("auto", *LOSSES):
+            known = ", ".join(map(repr, ("auto", *sorted(LOSSES))))
+            raise ValueError(f"unknown loss {self.loss!r}; the known ones are {known}")
         if not is_auto(self.loss):
             as_loss(self.loss, 2)
         if is_auto(self.n_components) and self.init is not None:
