@@ -83,11 +83,18 @@ def test_a_ladder_is_walked_from_the_middle_until_it_gets_worse():
     assert rungs(selection) == sorted(first)
 
 
-def test_a_ladder_far_behind_shows_its_middle_only():
+def test_of_a_ladder_far_behind_the_middle_and_a_larger_value_are_tried():
     game = Game(lambda name, rung: 0.3 + 0.5 * (name == "b") + 0.001 * abs(rung - 3), noise=0.1)
     selection = game.run("ab", n_rungs=7)
-    assert rungs(selection, "b") == [3]
+    assert rungs(selection, "b") == [3, 5]
     assert len(rungs(selection, "a")) > 3
+
+
+def test_a_ladder_that_is_good_only_at_larger_values_is_found():
+    game = Game(lambda name, rung: 0.5 - 0.1 * max(0, rung - 3) if name == "b" else 0.3, noise=0.05)
+    selection = game.run("ab", n_rungs=9)
+    assert selection.chosen.settings["name"] == "b"
+    assert selection.chosen.settings["rung"] > 4
 
 
 def test_fits_start_from_the_nearest_value_solved_in_the_same_fold():

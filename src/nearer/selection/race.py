@@ -1,8 +1,9 @@
 """The search over several parameters at once: a race, in which candidates that fall behind are dropped.
 
 Candidates are arranged in ladders: the values of one parameter (the ridge) in order, with all others fixed. The first
-fold has three steps. The middle value of every ladder is tried, and ladders far behind are dropped. Every second value
-of the others is tried, from the middle outwards, until one is clearly worse. Then the neighbors of the good ones
+fold has three steps. The middle value of every ladder is tried, where that is far behind a larger one too, and ladders
+where both are far behind are dropped. Every second value of the others is tried, from the middle outwards, until one
+is clearly worse. Then the neighbors of the good ones
 are. Later folds are spent only on candidates that are not clearly worse than the best, and there are no more of them
 when the differences are known well enough. Fits start from the nearest value on the ladder. All candidates share folds
 and starts, so that differences are paired.
@@ -41,6 +42,8 @@ class Ladder:
         for rung in rungs:
             if monitor.stopped and (self.walked or self.trials):
                 return
+            if rung in self.walked:
+                continue
             nearest = min(self.walked, key=lambda other: abs(other - rung), default=None)
             start = None if nearest is None else self.walked[nearest].solutions[0]
             solution = fit(fold, self.candidates[rung], start, monitor)
@@ -176,6 +179,11 @@ def race(
                 walk([(track, [track.middle]) for track in tracks], fold, 0.2 * first)
                 least = best([track.walked[track.middle] for track in tracks if track.walked])
                 near = [t for t in tracks if t.walked and not behind(t.walked[t.middle], least, FAR_BEHIND)]
+                second = [
+                    (t, [t.middle + 2]) for t in tracks if t not in near and t.middle + 2 < len(t.candidates)
+                ]
+                walk(second, fold, 0.0)
+                near += [t for t, (r,) in second if r in t.walked and not behind(t.walked[r], least, FAR_BEHIND)]
                 walk([(track, None) for track in near], fold, 0.5 * first)
                 least = best([trial for track in near for trial in track.walked.values()])
                 plans = []
