@@ -166,7 +166,7 @@ def learn(model: Any, comparisons: Comparisons) -> bool:
 
 
 def _fit_anew(model: Any, kept: KeptAnswers, n_objects: int) -> None:
-    """Fit all answers, from new starts and from the map so far; it stays turned as it was."""
+    """Fit all answers, from new starts and from the map so far, and keep its orientation."""
     kept = kept.join(n_objects)
     settings = None if kept.choice_due else _settings_so_far(model, kept)
     random, before = resumed_generator(model.random_state, kept.n_rows), getattr(model, "embedding_", None)
@@ -176,8 +176,8 @@ def _fit_anew(model: Any, kept: KeptAnswers, n_objects: int) -> None:
     result = model._fit_map(kept.parts[0], random, settings, before, n_folds=N_FOLDS)
     model._set_result(result, warn=False)
     if before is not None and before.shape == model.embedding_.shape:
-        turn, _ = orthogonal_procrustes(model.embedding_, before)
-        model.embedding_ = model.embedding_ @ turn
+        rotation, _ = orthogonal_procrustes(model.embedding_, before)
+        model.embedding_ = model.embedding_ @ rotation
     if kept.choice_due:
         kept = replace(kept, n_chosen=kept.n_rows)
     else:
@@ -200,8 +200,8 @@ def _settings_so_far(model: Any, kept: KeptAnswers) -> dict[str, Any]:
             "n_components": n_components,
             "regularization": min(PRIOR_ROWS / kept.n_rows, MAX_PRIOR),
         }
-    given = {name: getattr(model, name) for name in SETTINGS}
-    return {name: auto[name] if is_auto(value) else value for name, value in given.items()}
+    parameters = {name: getattr(model, name) for name in SETTINGS}
+    return {name: auto[name] if is_auto(value) else value for name, value in parameters.items()}
 
 
 def _move_locally(model: Any, answers: Comparisons) -> None:

@@ -3,8 +3,8 @@
 ``.csv``, ``.tsv`` and ``.parquet`` are tables with headers: a column of labels, one of names, all others numbers.
 ``.npz`` holds arrays: ``X``, or the parts of a CSR matrix as ``scipy.sparse.save_npz`` writes them, labels under
 any name, and ``names``. ``.npy`` is X alone. Every feature must be a finite number: how to replace a missing one
-is not for a reader to decide. Texts are read from one column of a table, which may also be ``.jsonl``. At the end:
-which row of a table an answer is about, and which columns a fitted model takes.
+is not for a reader to decide. Texts are read from one column of a table, which may also be ``.jsonl``. `match_rows`
+finds the rows that answers refer to, and `read_table_for` the columns of a fitted model.
 """
 
 import csv
