@@ -80,8 +80,9 @@ def split(seed: int) -> Part:
 
 
 def low_rank(title: str, rank: int, rate: float, n_steps: int, seed: int) -> LowRankSimilarity:
-    how = {"negatives": "random", **LOW_RANK[title][0]}
-    return LowRankSimilarity(rank, **how, init="identity", learning_rate=rate, n_steps=n_steps, random_state=seed)
+    paper = {"normalize": False, "init": "identity", "early_stopping": False, "negatives": "random"}
+    how = {**paper, **LOW_RANK[title][0]}
+    return LowRankSimilarity(rank, **how, learning_rate=rate, n_steps=n_steps, random_state=seed)
 
 
 def on_the_way(part: Part, title: str, rank: int, rate: float, stops: tuple[int, ...]) -> list[float | None]:

@@ -84,7 +84,8 @@ def satisfied(part: Part, method: str, how: dict, seed: int) -> tuple[float, flo
         points = OrdinalEmbedding(how["dims"], random_state=seed).fit(part.rows)
         model = FeatureMap(alpha=how["alpha"]).fit(part.X, points)
     else:
-        model = LowRankSimilarity(**how, random_state=seed).fit(part.X, comparisons=part.rows)
+        paper = {"normalize": False, "init": "svd", "early_stopping": False}
+        model = LowRankSimilarity(**how, **paper, random_state=seed).fit(part.X, comparisons=part.rows)
     seconds = time.perf_counter() - begun
     return part.share(model.transform(part.X_held_out), "hinge" in method), seconds
 

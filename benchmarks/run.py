@@ -19,6 +19,8 @@ QUESTIONS = (
     "speed_against_cblearn",
     "speed_as_typed",
     "default_quality",
+    "held_out_coverage",
+    "how_many_answers",
     "real_answers",
     "erkle_people",
     "streams",

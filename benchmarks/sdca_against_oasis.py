@@ -46,7 +46,7 @@ STOPS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 SEEDS = range(2)
 ONE_PASS = {
     "SDCA": Method(
-        lambda value, seed: BilinearSimilarity(regularization=value, max_iter=1, tol=0, random_state=seed),
+        lambda value, seed: BilinearSimilarity("sdca", regularization=value, max_iter=1, tol=0, random_state=seed),
         REGULARIZATIONS,
     ),
     "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=1), CAPS),
@@ -60,7 +60,7 @@ TABLE = {  # LMNN is left out, as in the paper
     "SDCA": Method(paper_sdca, REGULARIZATIONS),
     "SDCA, the default": METHODS["SDCA, the default"],
     "SDCA, the default, 100,000 triplets": Method(
-        lambda _, seed: BilinearSimilarity(n_triplets=TRIPLETS, random_state=seed), from_labels=True
+        lambda _, seed: BilinearSimilarity("sdca", n_triplets=TRIPLETS, random_state=seed), from_labels=True
     ),
 }
 PRINTED = {"Eucl": 0.0924, "RCA": 0.0957, "ITML": 0.1009, "LEGO": 0.1021, "OASIS": 0.1155, "SDCA": 0.1237}

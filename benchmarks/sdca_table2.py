@@ -76,7 +76,7 @@ class Method:
 
 def paper_sdca(value: float, seed: int) -> BilinearSimilarity:
     """Ten passes of Algorithm 1 and its averaged output, as the paper seems to have taken."""
-    return BilinearSimilarity(regularization=value, max_iter=10, tol=0, random_state=seed)
+    return BilinearSimilarity("sdca", regularization=value, max_iter=10, tol=0, random_state=seed)
 
 
 METHODS = {
@@ -88,9 +88,10 @@ METHODS = {
     "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=10), CAPS),
     "SDCA": Method(paper_sdca, REGULARIZATIONS),
     "SDCA, psd=True": Method(
-        lambda value, seed: BilinearSimilarity(regularization=value, psd=True, random_state=seed), REGULARIZATIONS
+        lambda value, seed: BilinearSimilarity("sdca", regularization=value, psd=True, random_state=seed),
+        REGULARIZATIONS,
     ),
-    "SDCA, the default": Method(lambda _, seed: BilinearSimilarity(random_state=seed), from_labels=True),
+    "SDCA, the default": Method(lambda _, seed: BilinearSimilarity("sdca", random_state=seed), from_labels=True),
 }
 
 
@@ -189,7 +190,7 @@ def projections(name: str, ridge: float = REGULARIZATIONS[0], seeds=SEEDS) -> li
         given = scaled(part(X, y, 0.7, TRIPLETS, seed))
         triplets = Triplets(given.X, given.triplets)
         free = paper_sdca(ridge, seed).fit(given.X, comparisons=given.triplets)
-        best = BilinearSimilarity(regularization=ridge, psd=True, tol=1e-4, max_iter=1000)
+        best = BilinearSimilarity("sdca", regularization=ridge, psd=True, tol=1e-4, max_iter=1000)
         best.fit(given.X, comparisons=given.triplets)
         row = {}
         for title, matrix in (

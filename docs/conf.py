@@ -55,7 +55,10 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "nearer"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["nearer.css"]
 html_theme_options = {
+    "header_links_before_dropdown": 5,  # as many as docs/index.md lists: a sixth would not fit at 1280 pixels
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -97,7 +100,8 @@ def setup(app):
 
 
 def insert_tables(app, docname, source):
-    """Replace the mark on the page of benchmarks by the tables of the records."""
+    """Replace the mark on the page of benchmarks by the tables of the records, and marks of single records."""
+    source[0] = tables.insert_columns(source[0], HERE / "benchmarks/records")
     if docname == "benchmarks":
         source[0] = source[0].replace(tables.MARK, tables.render(HERE / "benchmarks/records"))
 

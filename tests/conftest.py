@@ -36,3 +36,22 @@ def data_folder() -> Callable[[str], Path]:
         pytest.skip(reason)
 
     return find
+
+
+class Clock:
+    """Time as a fit reads it: ``now`` seconds, ``tick`` more after each look."""
+
+    now = 0.0
+    tick = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.tick
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Replace the clock that limits of time read, so that a test does not depend on the machine."""
+    clock = Clock()
+    monkeypatch.setattr("nearer.monitor.time.perf_counter", clock)
+    return clock

@@ -1,7 +1,8 @@
-"""Tests of what needs an optional package: skipped without it, or failed when NEARER_REQUIRE_ALL=1."""
+"""Tests of what needs an optional package or program: skipped without it, or failed when NEARER_REQUIRE_ALL=1."""
 
 import importlib.util
 import os
+import shutil
 
 import pytest
 
@@ -19,3 +20,13 @@ def needs(*modules):
     for module in modules:
         if not installed(module):
             pytest.skip(f"{module} is not installed")
+
+
+def program(name):
+    """Return the path of a program; skip the test where it is not there."""
+    path = shutil.which(name)
+    if path is None:
+        if os.environ.get("NEARER_REQUIRE_ALL") == "1":
+            pytest.fail(f"{name} is not installed, and NEARER_REQUIRE_ALL=1")
+        pytest.skip(f"{name} is not installed")
+    return path

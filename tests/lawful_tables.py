@@ -44,3 +44,9 @@ class Tables:
 
     def score(self, X, y=None, sample_weight=None):
         return super().score(self._rows(X), sample_weight=sample_weight)
+
+    def transform(self, X):
+        return super().transform(self._rows(X).rows[:, 0])
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        return self.fit(X, y, sample_weight).transform(X)

@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, train_test_split
 from sklearn.utils import _safe_indexing
 
 from extras import needs
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.coerce import as_comparisons
 from strategies import comparisons, same
 
-ODD = Comparisons.from_odd_one_out([[0, 1, 2], [3, 1, 4], [2, 5, 0], [1, 5, 4], [4, 3, 0]], subjects=list("aabbc"))
+ODD = Comparisons.from_odd_one_out(
+    [[0, 1, 2], [3, 1, 4], [2, 5, 0], [1, 5, 4], [4, 3, 0]], "last", subjects=list("aabbc")
+)
 
 
 def test_rows_are_int32_contiguous_and_read_only():
@@ -61,7 +65,7 @@ def test_frozen():
         ([[0, 1, 2], [0, np.nan, 2]], "row 1 holds NaN"),
         ([[0, 1, np.inf]], "row 0 holds inf, which is not a whole number"),
         ([[0, 1, 2**31]], "row 0 names object 2147483648, which does not fit"),
-        ([["0", "1", "2"], ["0", "x", "1"]], "row 1 holds 'x'"),
+        ([["0", "1", "2"], ["0", "", "1"]], "row 1 holds ''"),
         (np.array([[0, 1, None]], dtype=object), "row 0 holds"),
         ([[True, False, True]], "whole numbers; got an array of bool"),
         ([[0, 1]], r"got an array of shape \(1, 2\)"),
@@ -310,7 +314,7 @@ def test_split_by_number_of_answers():
 def people(n, n_people):
     rows = np.random.default_rng(0).permuted(np.tile(np.arange(8), (n, 1)), axis=1)[:, :3]
     names = [f"person {number % n_people}" for number in range(n)]
-    return Comparisons.from_odd_one_out(rows, subjects=names)
+    return Comparisons.from_odd_one_out(rows, "last", subjects=names)
 
 
 def test_a_group_is_one_answer_of_the_same_rows():
@@ -404,7 +408,7 @@ def test_concat():
 
 
 def test_odd_one_out_and_most_central():
-    assert Comparisons.from_odd_one_out([[5, 6, 7]]).rows.tolist() == [[5, 6, 7], [6, 5, 7]]
+    assert Comparisons.from_odd_one_out([[5, 6, 7]], "last").rows.tolist() == [[5, 6, 7], [6, 5, 7]]
     picked = Comparisons.from_odd_one_out([[5, 6, 7], [1, 2, 3]], odd=[5, 2], weights=[1, 2], extra={"t": [8, 9]})
     assert picked.rows.tolist() == [[6, 7, 5], [7, 6, 5], [1, 3, 2], [3, 1, 2]]
     assert picked.weights.tolist() == [1, 1, 2, 2]
@@ -414,11 +418,72 @@ def test_odd_one_out_and_most_central():
     with pytest.raises(ValueError, match=r"row 1 has odd object 9, which is none of \[1, 2, 3\]"):
         Comparisons.from_odd_one_out([[5, 6, 7], [1, 2, 3]], odd=[5, 9])
     with pytest.raises(ValueError, match="row 1 compares object 2 with itself"):
-        Comparisons.from_odd_one_out([[5, 6, 7], [2, 2, 3]])
+        Comparisons.from_odd_one_out([[5, 6, 7], [2, 2, 3]], "last")
     with pytest.raises(ValueError, match="weights must have one value for each of the 1 answers"):
-        Comparisons.from_odd_one_out([[5, 6, 7]], weights=[1, 2])
-    with pytest.raises(ValueError, match="triples must be"):
-        Comparisons.from_odd_one_out([[5, 6]])
+        Comparisons.from_odd_one_out([[5, 6, 7]], "last", weights=[1, 2])
+    with pytest.raises(ValueError, match="objects must be a table of at least 3 columns"):
+        Comparisons.from_odd_one_out([[5, 6]], "last")
+
+
+def test_which_object_was_odd_has_to_be_said():
+    objects = [[5, 6, 7], [0, 1, 2]]
+    for say in ({}, {"odd": [5, 0], "odd_index": [0, 0]}):
+        with pytest.raises(ValueError, match="say which object was picked: odd= takes the picked objects"):
+            Comparisons.from_odd_one_out(objects, **say)
+    by_object = Comparisons.from_odd_one_out(objects, odd=[6, 0])
+    by_column = Comparisons.from_odd_one_out(objects, odd_index=[1, 0])
+    assert same(by_object, by_column)
+    first, last = (Comparisons.from_odd_one_out(objects, where) for where in ("first", "last"))
+    assert first.rows.tolist() == [[6, 7, 5], [7, 6, 5], [1, 2, 0], [2, 1, 0]]
+    assert last.rows.tolist() == [[5, 6, 7], [6, 5, 7], [0, 1, 2], [1, 0, 2]]
+    with pytest.raises(ValueError, match=r"row 0 has odd object 1, .* numbers of columns are passed as odd_index"):
+        Comparisons.from_odd_one_out(objects, [1, 0])
+    with pytest.raises(ValueError, match="odd_index must be 2 column numbers from 0 to 2"):
+        Comparisons.from_odd_one_out(objects, odd_index=[1, 3])
+    with pytest.raises(ValueError, match="central= takes the picked objects"):
+        Comparisons.from_most_central(objects)
+    assert Comparisons.from_most_central(objects, central_index=[0, 2]).rows[0].tolist() == [6, 5, 7]
+
+
+@pytest.mark.parametrize("k", [3, 4, 6])
+def test_odd_one_out_of_several_has_every_pair_of_the_others(k):
+    objects = np.random.default_rng(0).permuted(np.tile(np.arange(8), (5, 1)), axis=1)[:, :k]
+    odd = objects[np.arange(5), np.arange(5) % k]
+    made = Comparisons.from_odd_one_out(objects, odd, n_objects=8)
+    wanted = {
+        (answer, x, y, odd[answer])
+        for answer in range(5)
+        for x in objects[answer]
+        for y in objects[answer]
+        if len({x, y, odd[answer]}) == 3
+    }
+    assert {(answer, *row) for answer, row in zip(made.answers, made.rows.tolist(), strict=True)} == wanted
+    assert len(made) == len(wanted) == 5 * (k - 1) * (k - 2)
+    central = Comparisons.from_most_central(objects, odd, n_objects=8)
+    assert {
+        (answer, x, y, c) for answer, (x, c, y) in zip(central.answers, central.rows.tolist(), strict=True)
+    } == wanted
+
+
+def test_multiselect():
+    made = Comparisons.from_multiselect(
+        ["a", "b"], [["b", "c", "d"], ["a", "c"]], [["c", "b"], "a"], subjects=[7, 8]
+    )
+    named = [[made.names[i] for i in row] for row in made.rows]
+    assert named == [["a", "c", "d"], ["a", "b", "d"], ["b", "a", "c"]]
+    assert made.answers.tolist() == [0, 0, 1]
+    assert made.subjects.tolist() == [7, 7, 8]
+    with pytest.raises(ValueError, match=r"row 1 has 9 selected, which is none of \[1, 2\]"):
+        Comparisons.from_multiselect([0, 0], [[1, 2], [1, 2]], [[1], [9]])
+    with pytest.raises(ValueError, match="row 0 has 2 of 2 objects selected; some must be, and some must not"):
+        Comparisons.from_multiselect([0], [[1, 2]], [[1, 2]])
+    with pytest.raises(ValueError, match="anchors, shown and selected must be as many"):
+        Comparisons.from_multiselect([0], [[1, 2]], [])
+
+
+def test_sparse_rows_are_refused_in_words():
+    with pytest.raises(TypeError, match=r"rows must be a dense table .* got a sparse one"):
+        Comparisons(csr_array(np.arange(3)[None]))
 
 
 def test_rankings():
@@ -432,15 +497,29 @@ def test_rankings():
         Comparisons.from_rankings([0, 1], [[1, 2], [3, 1]])
 
 
-@pytest.mark.parametrize("responses", [[True, False], [1, -1], [1.0, -1.0], np.array([1, -1], dtype=object)])
+@pytest.mark.parametrize(
+    "responses", [[True, False], [1, -1], [1.0, -1.0], [1, 0], [1.0, 0.0], np.array([1, -1], dtype=object)]
+)
 def test_yes_and_no(responses):
     assert Comparisons.from_answers([[0, 1, 2], [0, 1, 2]], responses).rows.tolist() == [[0, 1, 2], [0, 2, 1]]
 
 
-@pytest.mark.parametrize("response", [0, 2, np.nan, "yes"])
+def test_signed_counts_are_answers_with_weights():
+    queries = [[0, 1, 2], [0, 1, 2], [3, 4, 5]]
+    counted = Comparisons.from_answers(queries, [3, -2, 1], weights=[1.0, 2.0, 0.5])
+    assert counted.rows.tolist() == [[0, 1, 2], [0, 2, 1], [3, 4, 5]]
+    assert counted.weights.tolist() == [3.0, 4.0, 0.5]
+    fitted = as_comparisons(queries, [3, -2, 1], [1.0, 2.0, 0.5])
+    assert same(fitted, counted)
+    assert as_comparisons(queries, [1, 0, 0]).rows.tolist() == [[0, 1, 2], [0, 2, 1], [3, 5, 4]]
+    with pytest.warns(UserWarning, match="all responses are 1 or 2: both are yes"):  # they may be positions
+        assert as_comparisons(queries, [1, 2, 1]).weights.tolist() == [1.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("response", [0, 0.5, np.nan, "yes"])
 def test_other_responses_are_refused_by_row(response):
     with pytest.raises(ValueError, match="row 1 has response"):
-        Comparisons.from_answers([[0, 1, 2], [0, 1, 2]], [1, response])
+        Comparisons.from_answers([[0, 1, 2], [0, 1, 2]], [-1, response])
     with pytest.raises(ValueError, match="need as many responses"):
         Comparisons.from_answers([[0, 1, 2]], [1, 1])
 
@@ -456,7 +535,7 @@ def test_report():
         subjects=["ann", "bob", "cid", "cid", "ann"],
     )
     report = made.report()
-    assert (report.objects, report.rows, report.answers) == (8, 5, 5)
+    assert (report.objects, report.rows, report.answers) == (6, 5, 5)
     assert report.repeats == 2
     assert report.contradictions == 1
     assert report.never_asked == ["g", "h"]
@@ -464,14 +543,14 @@ def test_report():
     # without cid's own two rows the others all say (0, 1, 2); without ann's, they divide 1 to 2
     assert report.agreement == {"ann": (0.0, 1), "bob": (0.0, 1), "cid": (0.0, 2)}
     text = str(report)
-    assert "2 never asked about: g, h" in text
+    assert "6 (2 more never asked about: g, h)" in text
     assert "contradictions  1" in text
 
 
 def test_report_counts_dropped_rows_and_joins_quadruplets():
     made = Comparisons([[0, 1, 2, 3], [0, 0, 1, 2]], bad_rows="drop")
     assert made.report().dropped == 1
-    assert "1 impossible rows" in str(made.report())
+    assert "1 impossible row" in str(made.report())
     assert made.report().groups == [[0, 1, 2, 3]]
 
 

@@ -226,7 +226,9 @@ def test_says_what_is_wrong_with_arrays(tmp_path, arrays, options, message):
 
 
 def test_other_files_are_refused(tmp_path, file):
-    with pytest.raises(ValueError, match=r"features are read from \.csv, \.tsv, \.parquet, \.npz, \.npy"):
+    with pytest.raises(
+        ValueError, match=r"features are read from \.csv, \.tsv, \.txt, \.parquet, \.xlsx, \.npz, \.npy"
+    ):
         read_features(file("x", "shoes.jsonl"))
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_features(tmp_path / "none.csv")
@@ -254,7 +256,7 @@ def shoes(file):
 
 @pytest.mark.filterwarnings("error")
 def test_estimators_learn_the_names_of_its_columns(shoes):
-    for model in (RCA(), BilinearSimilarity(n_triplets=100), InformationGain(1), FeatureMap()):
+    for model in (RCA(), BilinearSimilarity("sdca", n_triplets=100), InformationGain(1), FeatureMap()):
         target = shoes.X if isinstance(model, FeatureMap) else shoes.labels
         model.fit(shoes, target)
         assert model.feature_names_in_.tolist() == ["heel", "sole"]
@@ -280,7 +282,7 @@ def test_comparisons_find_its_rows_by_name(shoes):
     rows = [[0, 2, 1], [1, 3, 0], [4, 6, 5]]
     named = Comparisons(rows, names=shoes.names)
     by_name, by_number = (
-        BilinearSimilarity(regularization=0.1, random_state=0).fit(shoes, comparisons=each)
+        BilinearSimilarity("sdca", regularization=0.1, random_state=0).fit(shoes, comparisons=each)
         for each in (named, rows)
     )
     assert (by_name.matrix_ == by_number.matrix_).all()

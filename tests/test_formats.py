@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from extras import needs
 from nearer import Comparisons, read, scan, write
-from nearer.comparisons.layouts import LAYOUTS, NUMBER, OPTIONAL, OptionalColumn, number_column, understand
+from nearer.comparisons.layouts import LAYOUTS, OPTIONAL, OptionalColumn, number_column, understand
+from nearer.comparisons.objects import NUMBER
 from nearer.files import replacing
 from nearer.formats import jsonl
 from strategies import comparisons, same
@@ -56,10 +57,10 @@ def test_delimited_text_keeps_all_but_unasked_objects_and_the_order_of_names(tmp
     write(made, tmp_path / f"answers{suffix}")
     back = read(tmp_path / f"answers{suffix}")
     asked = np.unique(made.rows)
-    if made.names is None:
-        assert back.names is None
-        assert back.n_objects == asked.max() + 1
-        assert back.rows.tolist() == made.rows.tolist()
+    if made.names is None:  # numbers are names unless all of 0, 1, … were asked about
+        assert back.names == (None if len(asked) == asked.max() + 1 else tuple(map(str, asked)))
+        assert back.n_objects == len(asked)
+        assert asked[back.rows].tolist() == made.rows.tolist()
     else:
         assert back.names == tuple(sorted(made.names[number] for number in asked))
         assert np.array(back.names)[back.rows].tolist() == np.array(made.names)[made.rows].tolist()
@@ -109,7 +110,9 @@ def test_scan_says_what_read_says(tmp_path, suffix, made, chunk_rows):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["1", "2", "3"], "names that are all numbers"),
+        (["0", "1", "2"], "names that are all numbers"),
+        (["1", "2.0", "3"], "names that are all numbers"),
+        (["NA", "b", "c"], "read from .csv as a missing value"),
         ([" a", "b", "c"], "the name ' a' cannot be kept"),
         (["", "b", "c"], "the name '' cannot be kept"),
         (["a\nb", "b", "c"], "cannot be kept"),
@@ -224,9 +227,9 @@ def test_extra_columns_that_mean_something_else_are_refused(tmp_path, suffix, na
         ("i,j,k,l\n0,1,3,2\n", [[0, 1, 2, 3]]),
         ("a,b,odd\n0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
         ("object1,object2,Odd one-out\n0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
-        ("first,second,third,odd\n2,0,1,2\n", [[0, 1, 2], [1, 0, 2]]),
+        ("first,second,third,odd\n3,0,1,3\n2,0,1,0\n", [[0, 1, 3], [1, 0, 3], [2, 1, 0], [1, 2, 0]]),
         ("a,b,central\n0,1,2\n", [[0, 2, 1], [1, 2, 0]]),
-        ("a,b,c,central\n2,0,1,2\n", [[0, 2, 1], [1, 2, 0]]),
+        ("a,b,c,central\n3,0,1,3\n2,0,1,0\n", [[0, 3, 1], [1, 3, 0], [2, 0, 1], [1, 0, 2]]),
         ("anchor,rank1,rank2,rank3\n0,1,2,3\n1,0,2,\n", [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2]]),
         ("anchor,ranking\n0,1;2;3\n1,0;2\n", [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 0, 2]]),
         ("0,1,2\n2,1,0\n", [[0, 1, 2], [2, 1, 0]]),
@@ -328,8 +331,8 @@ def test_jsonl_of_others(file):
         (["y", "x", "y", "z"], ("x", "y", "z"), [[1, 0, 1, 2]]),
         ({"Odd": "z", "first": "x", "second": "y"}, ("x", "y", "z"), [[0, 1, 2], [1, 0, 2]]),
         ({"anchor": "w", "rank1": "x", "rank2": "y", "rank3": None}, ("w", "x", "y"), [[0, 1, 2]]),
-        ({"anchor": 3, "ranking": [1, 2]}, None, [[3, 1, 2]]),
-        (["3", "1", "2"], None, [[3, 1, 2]]),
+        ({"anchor": 0, "ranking": [1, 2]}, None, [[0, 1, 2]]),
+        (["2", "1", "0"], None, [[2, 1, 0]]),
     ],
 )
 def test_a_line_of_jsonl_by_itself_says_what_a_file_of_it_would(file, line, names, rows):
@@ -377,27 +380,26 @@ def test_parquet_of_others(tmp_path):
             "foo,bar,baz\n1,2,3\n",
             "cannot tell what the columns 'foo', 'bar', 'baz' mean; understood are\n.*anchor,near,far",
         ),
-        ("Rome,Oslo,Bonn\nRome,Bonn,Oslo\n", "cannot tell what the columns"),
-        ("1,2,3,4,5\n", "cannot tell"),
+        ("Rome,Oslo,Bonn\nRome,Bonn,Oslo\n", "your first line, 'Rome', 'Oslo', 'Bonn', looks like data"),
+        ("1,2,3,4,5\n", "looks like data"),
         ("anchor,near,far\n0,1,2\n\n0,1\n", "line 4 has 2 cells where 3 are wanted"),
         ("anchor,near,far\n0,1,2,5\n", "line 2 has 4 cells where 3 are wanted"),
-        ('anchor,near,far,note\n0,1,2,"two\nlines"\n4,4,2,x\n', "line 4 compares object 4 with itself"),
-        ("anchor,near,far\nx,y,z\nx,z,z\n", r"line 3 has object 2 \(z\) both"),
-        ("anchor,near,far\n0,1,2\n0,-1,2\n", "line 3 names object -1"),
-        ("anchor,near,far\n0,1,2\n0,1.5,2\n", "line 3 holds 1.5"),
+        ('anchor,near,far,note\n0,1,2,"two\nlines"\n4,4,2,x\n', "line 4 compares '4' with itself"),
+        ("anchor,near,far\nx,y,z\nx,z,z\n", r"line 3 has 'z' both"),
+        ("anchor,near,far\n0,1,2\n0,NA,2\n", "line 3 has NA, a missing value, where an object"),
         ("anchor,near,far\n0,1,2\n0,,2\n", "line 3 has an empty cell"),
         ("anchor,near,far\nx,y,z\nx,,z\n", "line 3 has an empty cell"),
-        ("0,1,2\n0,1,nan\n", "line 2 holds NaN"),
+        ("0,1,2\n0,1,nan\n", "line 2 has nan, a missing value"),
         ("anchor,near,far,weight\n0,1,2,1\n0,1,2,heavy\n", "line 3 has weight 'heavy'"),
         ("anchor,near,far,weight\n0,1,2,1\n0,1,2,-3\n", "line 3 has weight -3"),
         ("anchor,near,far,weight\n0,1,2,1\n0,1,2,\n", "line 3 has weight"),
-        ("a,b,c,odd\n0,1,2,2\n0,1,2,3\n", "line 3 has odd object 3"),
+        ("a,b,c,odd\n0,1,2,2\n0,1,2,7\n", "line 3 has odd object 7, which is none of 0, 1, 2"),
         ("a,b,odd\n0,1,2\n1,1,2\n", "line 3 compares object 1 with itself"),
         ("anchor,ranking\n0,1;2\n0,1\n", "line 3 ranks 1 objects"),
         ("anchor,ranking\n0,1;2\n0,1;;2\n", "line 3 ranks ''"),
         ("anchor,ranking\n0,1;2\n,1;2\n", "line 3 has an empty cell"),
         ("anchor,near,far,near\n0,1,2,3\n", "two columns are called 'near'"),
-        (b"anchor,near,far\nx,y,z\nK\xf6ln,y,z\n", "line 3 is not UTF-8"),
+        (b"anchor,near,far\nx,y,z\nK\xf6\x81ln,y,z\n", "line 3 is not text in UTF-8"),
     ],
 )
 def test_bad_csv(file, text, message):
@@ -426,7 +428,7 @@ def test_bad_csv(file, text, message):
             '{"nearer": 1, "names": ["x", "y", "z"]}\n["x", "y", "w"]\n',
             "line 2 names 'w', which is none of the 3",
         ),
-        (b"[0, 1, 2]\n\xff\n", "line 2 is not UTF-8"),
+        (b"[0, 1, 2]\n\x81\n", "line 2 is not text in UTF-8"),
         ('{"anchor": 0, "ranking": [1, 2]}\n{"anchor": 0, "ranking": [1, null]}\n', "line 2 ranks ''"),
         ('["x", "y", "z"]\n["x", ["y"], "z"]\n', "line 2 has an empty cell"),
     ],
@@ -454,12 +456,11 @@ def test_any_bad_row_is_named_by_its_line_or_dropped(tmp_path, made, data):
     bare = Comparisons(made.rows, names=made.names, n_objects=made.n_objects)
     bad = data.draw(st.integers(0, len(made) - 1))
     broken = data.draw(st.sampled_from(broken_in_any_way(made)))
-    strange = not all(0 <= number < made.n_objects for number in broken)
     if made.names is not None:
         broken = [made.names[number] if 0 <= number < made.n_objects else "" for number in broken]
     for suffix, delimiter in ((".csv", ","), (".jsonl", None), (".tsv", "\t")):
-        if strange and suffix != ".jsonl" and made.names is None:
-            broken = [-1 if number >= made.n_objects else number for number in broken]  # no file of text knows n
+        if suffix != ".jsonl":  # where any number may be a name
+            broken = [cell if cell in range(made.n_objects) or made.names else "" for cell in broken]
         path = tmp_path / f"answers{suffix}"
         write(bare, path)
         lines = path.read_text().splitlines()
@@ -500,7 +501,7 @@ def test_bad_cells_beside_the_objects_make_bad_rows(file, name, text, line):
             reader(path)
     left = read(path, bad_rows="drop")
     assert (len(left), left.n_dropped) == (2, 1)
-    assert left.n_objects < 5
+    assert 5 not in left.rows
     assert left.n_answers == 2
     assert len(scan(path, bad_rows="drop")) == 2
 
@@ -542,7 +543,7 @@ def test_bad_arrays(tmp_path):
     np.savez(tmp_path / "c.npz", stuff=[1])
     with pytest.raises(ValueError, match=r"no array of comparisons under rows, triplets.*it has stuff"):
         read(tmp_path / "c.npz")
-    np.savez(tmp_path / "d.npz", X=[[0, 1, 2]], y=[0])
+    np.savez(tmp_path / "d.npz", X=[[0, 1, 2]] * 2, y=[0, -1])
     with pytest.raises(ValueError, match="row 0 has response 0"):
         read(tmp_path / "d.npz")
     np.save(tmp_path / "e.npy", np.empty((0, 3), dtype=int))
@@ -558,7 +559,7 @@ def test_bad_arrays(tmp_path):
 def test_arrays_with_bad_rows_of_other_kinds(tmp_path):
     path = tmp_path / "a.npz"
     triplets = [[0, 1, 2], [5, 1, 2]]
-    for more in ({"y": [1, 0]}, {"y": [1.0, np.nan]}, {"weights": [1, -1]}, {"weights": ["1", "x"]}):
+    for more in ({"y": [2, 0]}, {"y": [1.0, np.nan]}, {"weights": [1, -1]}, {"weights": ["1", "x"]}):
         np.savez(path, X=np.array(triplets, dtype=np.uint8), **more)
         left = read(path, bad_rows="drop")
         assert (left.rows.tolist(), left.n_dropped, left.n_objects) == ([[0, 1, 2]], 1, 3)
@@ -576,8 +577,10 @@ def test_signed_counts_and_weights_are_multiplied(tmp_path):
 
 
 def test_unknown_files(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in \.csv, \.tsv, \.jsonl, \.npy, \.npz, \.parquet"):
-        read(tmp_path / "answers.xlsx")
+    with pytest.raises(
+        ValueError, match=r"must end in \.csv, .*, \.parquet, \.xlsx; save or export the table as \.csv"
+    ):
+        read(tmp_path / "answers.xls")
     with pytest.raises(ValueError, match="must end in"):
         write(Comparisons([[0, 1, 2]]), tmp_path / "answers")
     with pytest.raises(FileNotFoundError, match="no file"):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial import procrustes as scipy_procrustes
 
 from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.metrics import procrustes, triplet_error
+from nearer.metrics import agreement, procrustes, triplet_error
+from nearer.simulate import comparisons_from_points, flip
 from strategies import comparisons
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
@@ -98,3 +99,40 @@ def test_different_numbers_of_dimensions():
 def test_procrustes_refuses(points, reference, message):
     with pytest.raises(ValueError, match=message):
         procrustes(points, reference)
+
+
+def literal_agreement(first, second):
+    """The mean over common questions of the share of pairs of answers, one of each set, that are the same."""
+
+    def by_question(rows):
+        found = {}
+        for a, b, c in rows:
+            found.setdefault((a, min(b, c), max(b, c)), []).append(b < c)
+        return found
+
+    one, other = by_question(first), by_question(second)
+    common = one.keys() & other.keys()
+    return np.mean([np.mean([x == y for x in one[q] for y in other[q]]) for q in common]), len(common)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_agreement_of_two_sets_of_answers(seed):
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(6, 2))
+    first, second = (comparisons_from_points(points, n, noise=flip(0.3), random_state=random) for n in (60, 90))
+    share, n_questions = agreement(first, second)
+    assert (share, n_questions) == (pytest.approx(literal_agreement(first.rows, second.rows)[0]), n_questions)
+    assert n_questions == literal_agreement(first.rows, second.rows)[1]
+    assert agreement(second, first) == (pytest.approx(share), n_questions)
+    merged = agreement(first.merge(), second)  # the weights of merged rows count as their number did
+    assert merged == (pytest.approx(share), n_questions)
+
+
+def test_agreement_of_answers_about_named_objects():
+    assert agreement([["a", "b", "c"], ["c", "a", "b"]], [["c", "a", "b"], ["a", "c", "b"], ["d", "a", "b"]]) == (
+        0.5,
+        2,
+    )
+    assert agreement([[0, 1, 2, 3]], [[3, 2, 1, 0]]) == (0.0, 1)
+    with pytest.raises(ValueError, match="no question is answered in both sets"):
+        agreement([[0, 1, 2]], [[1, 0, 2]])

@@ -3,7 +3,6 @@
 import re
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -148,15 +147,15 @@ def test_the_bar_counts_search_and_fit(capsys):
     assert shown.count("\n") == 1
 
 
-def test_a_part_may_take_a_share_of_the_time_only():
+def test_a_part_may_take_a_share_of_the_time_only(clock):
     monitor = Monitor(10, max_seconds=0.05)
     with monitor.limited(0.1):
         assert not monitor.stopped
-        time.sleep(0.01)
+        clock.now += 0.01
         assert monitor.stopped
     assert not monitor.stopped
     assert monitor.reason is None
-    time.sleep(0.05)
+    clock.now += 0.05
     assert monitor.stopped
     assert monitor.reason == "time"
 

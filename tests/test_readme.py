@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,13 @@ def test_links_to_files_of_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
         if "://" not in target and not target.startswith("gallery/"):  # made when the pages are built
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_citations_are_of_this_version():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    lines = dict(line.split(": ", 1) for line in citation.splitlines() if re.match(r"[a-z-]+: ", line))
+    assert lines["cff-version"] == "1.2.0"
+    assert (lines["version"], lines["license"]) == (wanted["version"], wanted["license"])
+    assert {"message", "title", "authors:"} <= {*lines, *citation.split()}
+    assert f"version = {{{wanted['version']}}}" in (ROOT / "docs/citing.md").read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ Y = np.array(["sea", "land"]).repeat(3).tolist() * 3
 
 def learned():
     """Texts to a similarity: the pipeline that the file is for."""
-    steps = [("words", TextFeatures(6)), ("alike", BilinearSimilarity(n_triplets=200, random_state=0))]
+    steps = [("words", TextFeatures(6)), ("alike", BilinearSimilarity("sdca", n_triplets=200, random_state=0))]
     return Pipeline(steps).fit(TEXTS, Y)
 
 

@@ -24,6 +24,14 @@ def written(path):
 
         columns = dict(zip(HEADERS, map(list, zip(*ROWS, strict=True)), strict=True))
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    elif path.suffix == ".xlsx":
+        needs("openpyxl")
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        for row in [HEADERS, *ROWS]:
+            book.active.append(row)
+        book.save(path)
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([HEADERS, *ROWS])
@@ -79,10 +87,10 @@ def test_long_texts_of_parquet_take_no_more_than_their_length(tmp_path):
         ("f.jsonl", '{"body": "a"}\n["a"]', {}, "f.jsonl, line 2 is no JSON object"),
         ("f.jsonl", '{"body": "a"}\n{"body"', {}, "f.jsonl, line 2 is not JSON"),
         (
-            "f.txt",
+            "f.doc",
             "a",
             {},
-            r"cannot tell the format of .*f.txt: texts are read from \.csv, \.tsv, \.jsonl, \.parquet",
+            r"cannot tell the format of .*f.doc: texts are read from \.csv, \.tsv, \.txt, \.jsonl, \.parquet, \.xlsx",
         ),
     ],
 )

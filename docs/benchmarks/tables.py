@@ -7,10 +7,12 @@ over repeated measurements: over all lines with the same text columns and sizes.
 
 import json
 import math
+import re
 import statistics
 from pathlib import Path
 
 MARK = "<!-- the tables of the records -->"
+COLUMNS = re.compile(r"<!-- record (\w+): ([^>]+) -->")  # a mark for some columns of one record
 SIZES = ("dims", "n_objects", "n_train", "n_jobs")
 
 
@@ -19,6 +21,17 @@ def render(folder: Path) -> str:
     parts = [render_json(path) for path in sorted(folder.glob("*.json"))]
     parts += [render_jsonl(path) for path in sorted(folder.glob("*.jsonl"))]
     return "\n\n".join(parts) or "There are no records yet."
+
+
+def insert_columns(text: str, folder: Path) -> str:
+    """Replace each mark ``<!-- record NAME: column, column -->`` by these columns of the record."""
+
+    def found(mark: re.Match) -> str:
+        rows = json.loads((folder / f"{mark[1]}.json").read_text(encoding="utf-8"))["rows"]
+        names = [name.strip() for name in mark[2].split(",")]
+        return table([{name: row.get(name, "") for name in names} for row in rows])
+
+    return COLUMNS.sub(found, text)
 
 
 def render_json(path: Path) -> str:

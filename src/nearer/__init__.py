@@ -6,7 +6,8 @@ The public names are imported on first use, so that ``import nearer`` costs noth
 
 from typing import TYPE_CHECKING, Any
 
-from nearer.registry import REGISTRY, load, public_names
+from nearer.registry import REGISTRY, public_names
+from nearer.registry import load as _load
 
 __version__ = "0.2.0"
 __all__ = ["__version__", *public_names()]
@@ -18,13 +19,13 @@ if TYPE_CHECKING:  # type checkers do not see the registry: they read what each 
     from nearer.formats import *
     from nearer.kernel import *
     from nearer.models import *
-    from nearer.ranking import *
+    from nearer.ranking import LabelRanker as LabelRanker  # its baselines are called as those of similarities
     from nearer.similarity import *
 
 
 def __getattr__(name: str) -> Any:
     if name in REGISTRY and REGISTRY[name].top_level:
-        return load(name)
+        return _load(name)
     raise AttributeError(f"module 'nearer' has no attribute {name!r}; it has {', '.join(public_names())}")
 
 

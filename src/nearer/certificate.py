@@ -174,7 +174,8 @@ def shares(comparisons: Comparisons) -> Floats:
     """Return the weights of the rows, normalized to a sum of 1."""
     if comparisons.weights is None:
         return np.full(len(comparisons), 1.0 / len(comparisons))
-    return comparisons.weights / comparisons.weights.sum()
+    weights = comparisons.weights / comparisons.weights.max()  # whose sum does not overflow
+    return weights / weights.sum()
 
 
 def laplacian(rows: Rows, near: Floats, far: Floats, n_objects: int) -> csr_array:

@@ -11,7 +11,8 @@ from pathlib import Path
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """Return the file that writing to `path` would replace; OSError or ValueError if it must not be replaced.
 
-    It is a regular file, or a new one in an existing folder; links are followed. `inputs` are still to be read.
+    It is a regular file, or a new one in an existing folder that files can be created in; links are followed.
+    `inputs` are still to be read.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -26,7 +27,18 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str | os.PathL
         same = target.exists() and os.path.exists(source) and os.path.samefile(target, source)
         if same or target == Path(os.path.realpath(source)):
             raise ValueError(f"cannot write {path}: it is an input, which would be lost; name another file")
+    try:
+        _create_beside(target).unlink()  # permissions alone do not tell: the disk may be mounted read-only
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror}") from None
     return target
+
+
+def _create_beside(target: Path) -> Path:
+    """Return a new empty file in the folder of `target`, with its suffix."""
+    temporary = target.with_name(f".new-{secrets.token_hex(8)}{target.suffix}")
+    temporary.touch(exist_ok=False)
+    return temporary
 
 
 @contextmanager
@@ -36,8 +48,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     The new file has the permissions of the old one. Of a symbolic link the target is replaced, not the link.
     """
     target = check_writable(path)
-    temporary = target.with_name(f".new-{secrets.token_hex(8)}{target.suffix}")
-    temporary.touch(exist_ok=False)
+    temporary = _create_beside(target)
     try:
         yield temporary
         if target.exists():

@@ -27,9 +27,9 @@ from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.cgutils import unpack_tuple
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from nearer import __version__
+from nearer import __version__, elementary
 from nearer.losses import ops
 
 # Everything of fast mathematics but "nnan" and "ninf": a NaN or an infinity must stay visible.
@@ -37,15 +37,17 @@ FLAGS = frozenset({"reassoc", "nsz", "arcp", "contract", "afn"})
 OPTIONS: dict[str, Any] = {"fastmath": set(FLAGS), "error_model": "numpy", "no_cfunc_wrapper": True}
 # Helpers are called by loops alone: what would make them callable from Python takes as long to compile as they do.
 HELPER = {**OPTIONS, "no_cpython_wrapper": True}
-COMPILER = f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy errors"
+METHOD = {**HELPER, "forceinline": True}  # of a loss: a loop that calls functions has no vector instructions
+_ELEMENTARY = hashlib.sha256(Path(elementary.__file__).read_bytes()).hexdigest()[:16]
+COMPILER = (
+    f"nearer {__version__}, numba {numba.__version__}, python {sys.version}, {sorted(FLAGS)}, numpy errors, "
+    f"elementary functions {_ELEMENTARY}"
+)
+
+OVERLOADED = (ops.exp, ops.log, ops.where)  # compiled by nearer.elementary
 
 _compiled: dict[str, Any] = {}  # by hash: bound loops, and helpers that are not inlined
 _lock = threading.Lock()
-
-
-@overload(ops.where)
-def _where(condition, x, y):  # type: ignore[no-untyped-def]  # numba compares the two signatures
-    return lambda condition, x, y: x if condition else y
 
 
 @intrinsic
@@ -192,7 +194,7 @@ class _Copier:
 
     def _helper(self, value: Any, callers: tuple) -> Any:
         """Return what a name of a copied function stands for: plain functions compiled, all else as it is."""
-        if not isinstance(value, FunctionType) or value is ops.where:
+        if not isinstance(value, FunctionType) or value in OVERLOADED:
             return value
         if hasattr(value, "_noinline"):
             key = f"{value.__name__}_{_hash(value, self.bound)}"
@@ -207,13 +209,13 @@ class _Copier:
     def _method(self, method: _Method) -> Any:
         """Compile a method of a loss with its parameters as constants."""
         function, parameters = method
-        compiled = numba.njit(**HELPER)(_Copier({}).copy(function, function.__name__))
+        compiled = numba.njit(**METHOD)(_Copier({}).copy(function, function.__name__))
         if parameters is None:
             return compiled
         if not parameters:
-            return numba.njit(**HELPER)(lambda near, far: compiled(None, near, far))
+            return numba.njit(**METHOD)(lambda near, far: compiled(None, near, far))
         numbers = namedtuple("Parameters", parameters)(**parameters)
-        return numba.njit(**HELPER)(lambda near, far: compiled(numbers, near, far))
+        return numba.njit(**METHOD)(lambda near, far: compiled(numbers, near, far))
 
 
 def _plain(function: Callable) -> FunctionType:

@@ -115,7 +115,7 @@ class Monitor:
     reason: str | None = None
     best: tuple[tuple[float, ...], Any] | None = None
     parent: "Monitor | None" = None
-    _start: float = field(default_factory=time.perf_counter)
+    _start: float = field(default_factory=lambda: time.perf_counter())
     _away: float = 0.0
     _calm: int = 0
     _since_best: int = 0
@@ -253,19 +253,19 @@ class Monitor:
             self.reason = None
 
     @contextmanager
-    def stage(self, name: str, until: float = 0.8) -> Iterator[Callable[..., None]]:
+    def stage(self, name: str, until: float = 0.8) -> Iterator[Callable[..., bool]]:
         """Show a stage before the fit proper, such as a search for settings, up to some fraction of the bar.
 
         Yields
         ------
         callable
             ``report(fraction, error=…, **entries)``, to be called after each part of the stage: how much of it is
-            done, and what the callback sees, with the name of the stage.
+            done, and what the callback sees, with the name of the stage. It returns whether to go on.
         """
         n_reports = 0
         self._progress.next_stage(until)
 
-        def report(fraction: float, error: float, **entries: Any) -> None:
+        def report(fraction: float, error: float, **entries: Any) -> bool:
             nonlocal n_reports
             n_reports += 1
             self._progress.show(fraction, name, f"error {error:.4g}")
@@ -273,6 +273,7 @@ class Monitor:
             record = {"stage": name, "iteration": n_reports, "error": error, **entries, "seconds": seconds}
             if self.callback is not None and self.callback(record):
                 self.stop("callback")
+            return not self.stopped
 
         yield report
         self._progress.next_stage(1.0)

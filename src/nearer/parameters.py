@@ -77,6 +77,8 @@ BOOL = Constraint(lambda value: isinstance(value, bool | np.bool_), "True or Fal
 COUNT = Constraint(is_count, "a positive integer")
 POSITIVE = Constraint(lambda value: is_number(value) and value > 0, "a number > 0")
 NON_NEGATIVE = Constraint(lambda value: is_number(value) and value >= 0, "a number >= 0")
+INFINITE = Constraint(lambda value: isinstance(value, float | np.floating) and value == math.inf, "infinity")
+SHARE = Constraint(lambda value: is_number(value) and 0 <= value <= 1, "a number from 0 to 1")
 FRACTION = Constraint(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1")
 CALLBACK = Constraint(lambda value: value is None or callable(value), "None or a function of a record")
 ANYTHING = Constraint(lambda value: True, "anything")

@@ -17,6 +17,7 @@ class Progress:
         self.begin, self.end = 0.0, 1.0  # the part of the bar that the current stage fills
         self._bar: Any = None
         if shown:
+            # As text in notebooks too: a widget that is opened without its kernel stands at 0 %.
             from tqdm import tqdm
 
             self._bar = tqdm(total=1.0, bar_format=FORMAT, desc="fit")
@@ -40,7 +41,7 @@ class Progress:
         if self._bar is None:
             return
         if complete:
-            self._bar.update(1.0 - self._bar.n)
+            self._bar.n = 1.0  # exactly, not up to rounding
         self._bar.refresh()
         self._bar.close()
         self._bar = None

@@ -113,5 +113,7 @@ class Europe:
 def europe(tmp_path_factory: pytest.TempPathFactory) -> Europe:
     folder = tmp_path_factory.mktemp("europe")
     run("simulate", "--europe", "--answers", 3000, "-o", "europe.csv", cwd=folder)
-    fitted = run("fit", "europe.csv", "-o", "europe.nearer", cwd=folder)
+    fitted = run(
+        "fit", "europe.csv", "--held-out", 0.1, "-o", "europe.nearer", cwd=folder
+    )  # two fits, to be quick
     return Europe(folder / "europe.csv", folder / "europe.nearer", fitted)

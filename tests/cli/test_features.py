@@ -1,19 +1,21 @@
 """Models of features: `nearer fit --labels` and `--comparisons`, and the other commands on such a model."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
 from extras import needs
-from nearer import RCA, BilinearSimilarity, Comparisons, load_model, write
+from nearer import RCA, BilinearSimilarity, Comparisons, SoftmaxSimilarity, load_model, write
 from nearer.cli.models import options_of
 from nearer.cli.training_data import Labeled
 from nearer.formats import read_features
 from nearer.metrics import retrieval_map_scorer
-from nearer.registry import commands
+from nearer.registry import FEATURES, REGISTRY, commands
 from nearer.simulate import comparisons_from_labels
 
-MODELS = [name for name in commands() if "labels" in options_of(name)]
+MODELS = [name for name in commands() if REGISTRY[commands()[name]].section == FEATURES]
 OPTIONS = {"low-rank": ["--rank", "3"]}  # of four features
 TAUGHT = [name for name in MODELS if "comparisons" in options_of(name)]
 COLUMNS = ("heel", "sole", "shaft", "price")
@@ -65,18 +67,24 @@ def test_says_what_there_is_and_whether_learning_helped(fitted, shoes):
     model, done = fitted
     said = done.facts
     assert (said["objects"], said["features"], said["classes"]) == ("90", "4", "3")
-    learned, plain = (float(said[word].split()[3]) for word in ("held out", "plain"))
+    learned = float(said["held out"].split()[3])
     assert said["held out"].endswith("among 9 objects that this fit was not shown")
-    assert said["plain"].endswith("by Euclidean distance")
-    assert learned > plain + 0.2
+    told = re.fullmatch(
+        r"(.*) by Euclidean distance, (.*) by plain cosine, (.*) by cosine after LDA", said["baselines"]
+    )
+    distance, cosine, lda = map(float, told.groups())
+    assert learned > max(distance, cosine) + 0.2
+    assert learned >= lda
     found = load_model(model)
+    assert said["shrinkage"] == f"{found.shrinkage_:.3g}, chosen on the held-out fit"
     assert said["regularization"] == f"{found.regularization_:.3g}, chosen on the held-out fit"
     assert said["optimum"] == f"objective at most {found.gap_:.1e} above the best; converged"
     assert said["saved"] == "shoes.nearer, fitted anew on all 90 objects"
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "feature names" not in done.stderr
     # The saved model is what the library gives for all objects, and knows their features by name.
-    same = BilinearSimilarity(regularization=found.regularization_, random_state=3).fit(shoes.X, shoes.labels)
+    chosen = {name: getattr(found, f"{name}_") for name in ("shrinkage", "discriminant", "regularization")}
+    same = BilinearSimilarity(**chosen, random_state=3).fit(shoes.X, shoes.labels)
     assert (same.matrix_ == found.matrix_).all()
     assert found.feature_names_in_.tolist() == list(COLUMNS)
 
@@ -121,7 +129,7 @@ def test_every_model_learns_from_labels_and_finds_neighbors(here, shoes, tmp_pat
     values, numbers = learned.neighbors(None, shoes.X, 3)
     wanted = [f"{shoes.names[i]} {value:.4g}" for i, value in zip(numbers[4], values[4], strict=True)]
     assert [" ".join(line.split()[1:]) for line in lines[1:]] == wanted
-    similar = name in ("bilinear", "low-rank")
+    similar = name in ("bilinear", "softmax", "low-rank")
     heading = "most like boot-4, by similarity" if similar else "nearest to boot-4, by distance"
     assert lines[0] == heading
 
@@ -133,7 +141,7 @@ def test_models_learn_from_answers_by_name_and_by_row(here, shoes, tmp_path, nam
     said = here("fit", *files, "--model", name, *OPTIONS.get(name, []), "-o", model).facts
     assert (said["objects"], said["features"], said["answers"]) == ("90", "4", "400")
     assert said["training"].endswith("% of 360 answers")
-    assert said["held out"].endswith("% of 40 answers that this fit was not shown")
+    assert "% of 40 answers, 95 % interval" in said["held out"]
     assert said["plain"].endswith("% of 40 answers by Euclidean distance")
     assert said["saved"].endswith("fitted anew on all 400 answers")
     learned = load_model(model)
@@ -208,6 +216,34 @@ def test_options_of_a_bilinear_similarity(here, shoes, tmp_path):
     assert not {"regularization", "optimum"} & set(said)
 
 
+def test_a_similarity_of_class_probabilities(here, refused, shoes, tmp_path):
+    asked = ["fit", shoes.csv, "--labels", "kind", "--model", "softmax", "-o", tmp_path / "m", "--seed", 4]
+    done = here(*asked, "--explain")
+    found = load_model(tmp_path / "m")
+    said = done.facts
+    assert said["held out"].endswith("among 9 objects that this fit was not shown")
+    assert said["regularization"] == f"{found.regularization_:.3g}, chosen on the held-out fit"
+    assert said["weight"] == f"{found.weight_:.3g}, chosen on the held-out fit"
+    assert said["output"] == f"{found.output_}, chosen on the held-out fit"
+    assert re.search("shrinkage +discriminant +regularization +output +weight +error", done.stdout)
+    # The saved model is what the library gives for all objects, with the settings of the held-out fit.
+    settings = {
+        name: getattr(found, f"{name}_")
+        for name in ("regularization", "output", "weight", "shrinkage", "discriminant")
+    }
+    same = SoftmaxSimilarity(**settings, random_state=4).fit(shoes.X, shoes.labels)
+    np.testing.assert_array_equal(found.similarity(shoes.X, shoes.X), same.similarity(shoes.X, shoes.X))
+    assert found.feature_names_in_.tolist() == list(COLUMNS)
+    here(*asked, "--regularization", 0.5, "--epochs", 77, "--seconds", 100, "--held-out", 0)
+    wanted = {"regularization": 0.5, "max_iter": 77, "max_seconds": 100.0, "weight": "auto"}
+    assert wanted.items() <= load_model(tmp_path / "m").get_params().items()
+    told = refused("fit", shoes.csv, "--model", "softmax", "--comparisons", shoes.answers, "-o", tmp_path / "n")
+    assert "--comparisons is for --model bilinear, low-rank, lego or itml: --model softmax has no such" in told
+    help_text = " ".join(here("fit", "--help").stdout.split())
+    assert "nearer fit shoes.csv --model softmax --labels kind" in help_text
+    assert "class probabilities (softmax" in re.sub("[│ ]+", " ", help_text)
+
+
 def test_of_few_objects_none_are_held_out(here, tmp_path):
     (tmp_path / "few.csv").write_text("x,y,z\n0,1,a\n0,2,a\n5,1,b\n5,2,b\n5,4,b\n")
     done = here("fit", tmp_path / "few.csv", "--labels", "z", "--model", "lego", "-o", tmp_path / "m")
@@ -247,7 +283,9 @@ def test_neighbors_by_name_and_number_and_of_objects_never_seen(here, refused, f
 def test_score_counts_objects_that_have_no_features(here, refused, fitted, shoes, tmp_path):
     model, _ = fitted
     (tmp_path / "more.csv").write_text("anchor,near,far\npump-0,pump-3,boot-1\npump-0,wellington,boot-1\n")
-    told = here("score", model, tmp_path / "more.csv", "--features", shoes.plain).stdout
+    asked = ("score", model, tmp_path / "more.csv", "--features", shoes.plain)
+    assert "has 1 row about objects unknown to the features: wellington" in refused(*asked)
+    told = here(*asked, "--unknown", "skip").stdout
     assert "% of 1 row\n" in told
     assert "wellington; 1 row about them left out of the score" in told
     said = refused("score", model, tmp_path / "more.csv", "--features", shoes.folder / "shoes.npz")
@@ -277,7 +315,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
     [
         (
             ["--labels", "kind"],
-            "--labels is for --model bilinear, low-rank, lego, itml, rca or lmnn: --model map has no such",
+            "--labels is for --model bilinear, softmax, low-rank, lego, itml, rca, lmnn or label-ranker: --model map",
         ),
         (
             ["--comparisons", "a.csv"],
@@ -285,7 +323,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--names", "id"],
-            "--names is for --model bilinear, low-rank, lego, itml, rca or lmnn: --model map has no such",
+            "--names is for --model bilinear, softmax, low-rank, lego, itml, rca, lmnn or label-ranker: --model map",
         ),
         (["--psd"], "--psd is for --model bilinear or low-rank: --model map has no such option"),
         (["--model", "kernel", "--triplets", 9], "--triplets is for --model bilinear: --model kernel has no such"),
@@ -299,7 +337,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--model", "itml", "--regularization", 1],
-            "--regularization is for --model map, kernel, bilinear or lmnn",
+            "--regularization is for --model map, kernel, bilinear, softmax or lmnn",
         ),
         (
             ["--model", "bilinear"],
@@ -312,7 +350,7 @@ def test_each_command_says_what_such_a_model_needs(refused, fitted, europe, shoe
         ),
         (
             ["--model", "bilinear", "--labels", "kind", "--solver", "sgd"],
-            "--solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
+            "--solver must be 'lbfgs', 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
         ),
         (["--model", "bilinear", "--labels", "kind"], "there is no file no.csv"),
         (
@@ -355,7 +393,7 @@ def test_refuses_what_does_not_concern_the_model_before_reading(refused, tmp_pat
             "names.csv is about objects that f.csv does not have: c",
         ),
         ("x\n1\n2\n3\n", ["--comparisons", "names.csv"], "names.csv names its objects and f.csv has no names"),
-        ("x\n1\n2\n3\n4\n", ["--comparisons", "four.csv"], "a similarity of features learns from triplets"),
+        ("x\n1\n2\n3\n4\n", ["--comparisons", "four.csv", "--solver", "sdca"], "this learner takes triplets"),
     ],
 )
 def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monkeypatch, text, options, message):
@@ -381,7 +419,7 @@ def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp
     arguments = ["fit", shoes.csv, "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
     done = interrupted(*arguments, cwd=tmp_path)
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
-    counts = {"bilinear": " after 1 iteration", "lmnn": " after 1 iteration"}
+    counts = dict.fromkeys(("bilinear", "softmax", "lmnn"), " after 1 iteration")
     # The first record of the others is of the first pass, not of the start.
     counts |= dict.fromkeys(("lego", "itml", "low-rank"), " after 2 iterations")
     if name in counts:
@@ -392,6 +430,26 @@ def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp
     else:
         assert done.stderr == "\nnearer: interrupted\n"
         assert [file.name for file in tmp_path.iterdir()] == ["m.nearer"]
+
+
+def test_early_stopping_is_on_off_or_left_to_the_model(here, shoes, tmp_path):
+    base = [
+        "fit",
+        shoes.csv,
+        "--model",
+        "low-rank",
+        "--rank",
+        2,
+        "--steps",
+        300,
+        "--labels",
+        "kind",
+        "--held-out",
+        0,
+    ]
+    for flags, expected in (([], "auto"), (["--early-stopping"], True), (["--no-early-stopping"], False)):
+        here(*base, *flags, "-o", tmp_path / "m")
+        assert load_model(tmp_path / "m").early_stopping == expected
 
 
 def test_columns_that_are_no_features_are_ignored(here, shoes, tmp_path):
@@ -411,7 +469,7 @@ def test_parameters_are_checked_before_the_file_is_read(here, shoes, tmp_path):
     options = ["--model", "bilinear", "--labels", "kind", "--regularization", "0"]
     done = here("fit", shoes.folder / "shoes.csv", *options, "-o", tmp_path / "e.nearer", code=2)
     assert done.stdout == ""
-    assert "regularization must be 'auto' or a number > 0; got 0.0" in done.stderr
+    assert "regularization must be 'auto', a number > 0 or infinity; got 0.0" in done.stderr
 
 
 def test_columns_of_uneven_spread_are_worth_a_word(here, shoes, tmp_path):

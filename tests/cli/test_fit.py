@@ -1,45 +1,125 @@
 """`nearer fit`, as a process of its own on real files: what it prints, saves, refuses and leaves behind."""
 
 import inspect
+import re
 import resource
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nearer import OrdinalEmbedding, load_model
+from nearer import Comparisons, OrdinalEmbedding, load_model, read, write
 from nearer.cli.app import app
+from nearer.cli.training_data import Answers
+from nearer.selection.folds import hold_out
+from nearer.simulate import comparisons_from_points, flip
 
 
 def hidden_files(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir() if file.name.startswith(".")]
 
 
-def test_prints_what_it_knows_and_saves_a_model_of_all_answers(nearer, europe):
-    done = europe.fitted
+def test_prints_what_it_knows_and_saves_a_model_of_all_answers(here, tmp_path):
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    answers = Comparisons(comparisons_from_points(points, 200, random_state=0), names=[*"abcdefghijkø"])
+    write(answers, tmp_path / "answers.csv")
+    file = tmp_path / "m.nearer"
+    done = here("fit", tmp_path / "answers.csv", "--loss", "ste", "-o", file)
     facts = done.facts
-    assert facts["objects"] == "67"
-    assert facts["answers"] == facts["rows"] == "3,000"
-    assert facts["contradictions"].isdecimal()
-    assert facts["training"].endswith("% of 2,700 answers")
-    assert "of 300 answers that this fit was not shown" in facts["held out"]
-    assert "fitted anew on all 3,000 answers" in done.stdout
+    assert facts["objects"] == "12"
+    assert facts["answers"] == facts["rows"] == "200"
+    assert facts["contradictions"] == "0"
+    assert facts["training"].endswith("% of 200 answers")
+    assert re.fullmatch(r"[\d.]+ % of 200 answers, 95 % interval [\d.]+ to [\d.]+ %", facts["held out"])
+    assert facts["chance"] == "50 %"
+    assert facts["saved"].endswith("fitted on all 200 answers")
     assert float(facts["seconds"]) > 0
     assert "\x1b" not in done.stdout + done.stderr
-    model = load_model(europe.model)
-    assert model.embedding_.shape == (67, 2)
+    model = load_model(file)
+    assert set(model.names_) == set("abcdefghijkø")
+    assert facts["regularization"] == f"{model.regularization_:.3g}, chosen by auto"
+    # The saved model is what the library gives for all answers.
+    again = OrdinalEmbedding(loss="ste", n_jobs=-1, random_state=0).fit(read(tmp_path / "answers.csv"))
+    assert (again.embedding_ == model.embedding_).all()
+
+
+def test_a_share_is_held_out_once_and_its_settings_are_taken_over(europe):
+    facts, model = europe.fitted.facts, load_model(europe.model)
+    train, test = hold_out(europe.answers(), 0.1, 0)
+    assert facts["training"].endswith(f"% of {len(train):,} answers")
+    assert f"% of {len(test)} answers, 95 % interval" in facts["held out"]
+    assert facts["saved"].endswith("fitted anew on all 3,000 answers")
     assert "Tromsø" in model.names_
     # The ridge was searched for once, without the held-out answers, and scaled to all of them.
-    train, _ = europe.answers().split(0.1, random_state=0)
     chosen = OrdinalEmbedding(random_state=0).fit(train).regularization_
-    assert model.regularization == model.regularization_ == pytest.approx(0.9 * chosen)
+    assert model.regularization == model.regularization_ == pytest.approx(len(train) / 3000 * chosen)
     assert facts["regularization"] == f"{model.regularization:.3g}, chosen on the held-out fit"
-    # The saved model is what the library gives for all answers: it was not fitted on the training part.
+    # The saved model was not fitted on the training part.
     again = type(model)(**{**model.get_params(deep=False)}).fit(europe.answers())
     assert (again.embedding_ == model.embedding_).all()
+
+
+def test_of_many_answers_a_tenth_is_held_out_once(here, europe, tmp_path, monkeypatch):
+    monkeypatch.setattr("nearer.cli.training_data.FEW_ANSWERS", 2_999)
+    fixed = ["--loss", "ste", "--regularization", 0.001]
+    facts = here("fit", europe.file, *fixed, "-o", tmp_path / "m.nearer").facts
+    _, test = hold_out(europe.answers(), 0.1, 0)
+    assert f"% of {len(test)} answers, 95 % interval" in facts["held out"]
+
+
+@pytest.mark.parametrize("options", [[], ["--held-out", 0.3]])
+def test_noise_is_called_no_better_than_guessing(here, tmp_path, options):
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    write(comparisons_from_points(points, 300, noise=flip(0.5), random_state=0), tmp_path / "noise.csv")
+    fixed = ["--loss", "ste", "--regularization", 0.01, *options]
+    facts = here("fit", tmp_path / "noise.csv", *fixed, "-o", tmp_path / "m.nearer").facts
+    assert facts["chance"] == "50 %: the model is no better than guessing"
+    assert facts["caution"] == "these answers about 20 objects show no pattern that the model can learn"
+
+
+def test_copies_of_held_out_answers_make_no_figure_more_certain():
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    answers = comparisons_from_points(points, 400, noise=flip(0.1), random_state=0)
+    train, test = hold_out(answers, 0.3, 0)
+    model = OrdinalEmbedding(loss="ste", regularization=0.01, random_state=0).fit(train)
+    once, often = (
+        dict(Answers(train).evaluate(model, Answers(Comparisons.concat([test] * copies))))["held out"]
+        for copies in (1, 5)
+    )
+    assert once.partition("95 %")[2] == often.partition("95 %")[2] != ""
+
+
+def test_people_and_repeated_questions_are_told(here, tmp_path):
+    points = np.random.default_rng(0).normal(size=(8, 2))
+    answers = comparisons_from_points(points, 400, noise=flip(0.1), random_state=0)
+    write(Comparisons(answers, subjects=np.arange(400) % 10), tmp_path / "people.csv")
+    fixed = ["--loss", "ste", "--regularization", 0.001]
+    facts = here("fit", tmp_path / "people.csv", *fixed, "-o", tmp_path / "m.nearer").facts
+    assert re.fullmatch(r"95 % interval .* to .* %, clustered by 10 people", facts["by person"])
+    assert "two answers to the same question agree in" in facts["ceiling"]
+
+
+def test_what_is_held_out_is_a_share(refused, europe, tmp_path):
+    for share in ("0.95", "-1", "nan"):
+        said = refused("fit", europe.file, "--held-out", share, "-o", tmp_path / "m.nearer")
+        assert f"--held-out must be auto or a share from 0 to 0.9; got {share}" in said
+
+
+def test_ctrl_c_during_cross_validation_keeps_the_model_of_all_answers(here, europe, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.selection.held_out", interrupt)
+    model, fixed = tmp_path / "m.nearer", ["--loss", "ste", "--regularization", 0.001]
+    done = here("fit", europe.file, *fixed, "-o", model, code=130)
+    partial = tmp_path / "m.partial.nearer"
+    assert done.stderr.endswith(f"interrupted during cross-validation; the model so far is in {partial}\n")
+    assert load_model(partial).n_samples_seen_ == 3000
+    assert not model.exists()
 
 
 def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letters(nearer, tmp_path):
@@ -70,9 +150,10 @@ def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letter
 
 
 def test_of_few_answers_none_are_held_out(nearer, tmp_path):
-    (tmp_path / "few.csv").write_text("anchor,near,far\nrome,oslo,bern\noslo,rome,bern\n")
-    done = nearer("fit", "few.csv", "--dims", 1, "-o", "few.nearer", cwd=tmp_path)
-    assert "held out        none: 2 answers are too few" in done.stdout
+    for rows, told in (("rome,oslo,bern\noslo,rome,bern\n", "2 answers are"), ("rome,oslo,bern\n", "1 answer is")):
+        (tmp_path / "few.csv").write_text("anchor,near,far\n" + rows)
+        done = nearer("fit", "few.csv", "--dims", 1, "-o", "few.nearer", cwd=tmp_path)
+        assert f"held out        none: {told} too few" in done.stdout
 
 
 def test_works_where_no_cache_can_be_written(nearer, tmp_path):
@@ -134,7 +215,7 @@ def test_epochs_are_the_librarys_unless_given(europe):
     default = inspect.signature(OrdinalEmbedding).parameters["max_iter"].default
     assert load_model(europe.model).max_iter == default
     told = CliRunner().invoke(app, ["fit", "--help"], prog_name="nearer").output
-    assert f"of lmnn iterations. [default: ({default}; kernel" in " ".join(told.split())
+    assert f"and lmnn iterations. [default: ({default}; kernel" in " ".join(told.split())
 
 
 def test_debug_shows_the_traceback(nearer, tmp_path):

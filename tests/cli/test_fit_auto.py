@@ -45,18 +45,20 @@ def fits(monkeypatch):
 
 
 def test_explain_prints_what_was_tried_and_the_model_keeps_it(here, folder, fits):
-    done = here("fit", "answers.csv", "--loss", "ste", "--explain", "-o", "map.nearer")
+    done = here("fit", "answers.csv", "--loss", "ste", "--explain", "--held-out", 0.1, "-o", "map.nearer")
     model = load_model("map.nearer")
     assert table(model) in done.stdout
     assert done.facts["regularization"].endswith(", chosen on the held-out fit")
-    (_, first), (_, second) = fits
+    (train, first), (_, second) = fits
     assert (first["regularization"], first["n_jobs"]) == ("auto", -1)
     (chosen,) = [record["regularization"] for record in model.selection_ if record["chosen"]]
-    assert second["regularization"] == model.regularization_ == pytest.approx(0.9 * chosen)
+    assert second["regularization"] == model.regularization_ == pytest.approx(len(train) / 400 * chosen)
 
 
 def test_without_explain_no_table_is_printed(here, folder):
-    assert "worse by" not in here("fit", "answers.csv", "--loss", "ste", "-o", "map.nearer").stdout
+    assert (
+        "worse by" not in here("fit", "answers.csv", "--loss", "ste", "--held-out", 0, "-o", "map.nearer").stdout
+    )
 
 
 def test_explain_says_where_nothing_was_chosen(here, folder):
@@ -68,12 +70,13 @@ def test_explain_says_where_nothing_was_chosen(here, folder):
 
 
 def test_explain_shows_the_ridges_of_a_kernel(here, folder):
-    done = here("fit", "answers.csv", "--model", "kernel", "--loss", "ste", "--explain", "-o", "kernel.nearer")
+    options = ["--model", "kernel", "--loss", "ste", "--explain", "--held-out", 0]
+    done = here("fit", "answers.csv", *options, "-o", "kernel.nearer")
     assert table(load_model("kernel.nearer")) in done.stdout
 
 
 def test_the_loss_is_chosen_by_default(here, folder, fits):
-    done = here("fit", "answers.csv", "--regularization", 0.01, "-o", "map.nearer")
+    done = here("fit", "answers.csv", "--regularization", 0.01, "--held-out", 0.1, "-o", "map.nearer")
     model = load_model("map.nearer")
     (chosen,) = [record["loss"] for record in model.selection_ if record["chosen"]]
     assert [parameters["loss"] for _, parameters in fits] == ["auto", chosen]
@@ -82,7 +85,7 @@ def test_the_loss_is_chosen_by_default(here, folder, fits):
 
 
 def test_dims_auto_chooses_the_dimensions(here, folder):
-    options = ["--dims", "auto", "--loss", "ste", "--regularization", 0.001, "--explain"]
+    options = ["--dims", "auto", "--loss", "ste", "--regularization", 0.001, "--explain", "--held-out", 0.1]
     done = here("fit", "answers.csv", *options, "-o", "map.nearer")
     model = load_model("map.nearer")
     assert done.facts["dimensions"] == f"{model.embedding_.shape[1]}, chosen on the held-out fit"
@@ -115,12 +118,13 @@ def test_dims_auto_is_for_maps(refused, folder, model):
 
 
 def test_a_whole_number_of_dims_is_taken(here, folder):
-    here("fit", "answers.csv", "--dims", 3, "--loss", "ste", "--regularization", 0.01, "-o", "map.nearer")
+    options = ["--loss", "ste", "--regularization", 0.01, "--held-out", 0]
+    here("fit", "answers.csv", "--dims", 3, *options, "-o", "map.nearer")
     assert load_model("map.nearer").embedding_.shape == (15, 3)
 
 
 def test_seconds_are_shared_by_both_fits_and_kept_as_given(here, folder, fits):
-    here("fit", "answers.csv", "--loss", "ste", "-o", "map.nearer")  # loops are loaded
+    here("fit", "answers.csv", "--loss", "ste", "--held-out", 0, "-o", "map.nearer")  # loops are loaded
     fits.clear()
     begun = time.perf_counter()
     done = here(
@@ -174,7 +178,7 @@ def test_by_subject_holds_out_people(here, folder, evaluated, words):
     assert set(train.subjects) | set(test.subjects) == set(PEOPLE)
     assert not set(train.subjects) & set(test.subjects)
     assert len(set(test.subjects)) == 2
-    assert "of people whom this fit has not seen" in done.facts["held out"]
+    assert "answers of new people, 95 % interval" in done.facts["held out"]
 
 
 def test_by_subject_chooses_by_people_too(here, folder, monkeypatch):
@@ -191,15 +195,24 @@ def test_by_subject_chooses_by_people_too(here, folder, monkeypatch):
 
 
 def test_without_by_subject_answers_are_held_out(here, folder, evaluated):
-    done = here("fit", "people.csv", "--loss", "ste", "-o", "model.nearer")
+    done = here("fit", "people.csv", "--loss", "ste", "--held-out", 0.1, "-o", "model.nearer")
     ((train, test),) = evaluated
     assert set(train.subjects) == set(test.subjects) == set(PEOPLE)
-    assert "that this fit was not shown" in done.facts["held out"]
+    assert done.facts["chance"] == "50 %"
+    assert "clustered by 6 people" in done.facts["by person"]
+
+
+def test_by_subject_cross_validates_people(here, folder):
+    fixed = ["--loss", "ste", "--regularization", 0.01]
+    facts = here("fit", "people.csv", *fixed, "--by-subject", "-o", "model.nearer").facts
+    assert "% of 400 answers of new people, 95 % interval" in facts["held out"]
+    assert "by person" not in facts  # it is the interval already
 
 
 def test_what_the_answers_of_one_person_cannot_choose_those_of_two_can(here, folder):
     """With one of two people held out the other cannot be split: the second fit chooses."""
-    done = here("fit", "two.csv", "--loss", "ste", "--by-subject", "--explain", "-o", "model.nearer")
+    options = ["--loss", "ste", "--by-subject", "--explain", "--held-out", 0.1]
+    done = here("fit", "two.csv", *options, "-o", "model.nearer")
     model = load_model("model.nearer")
     assert done.facts["regularization"] == f"{model.regularization_:.3g}, chosen by auto"
     assert max(record["n_folds"] for record in model.selection_) == 2

@@ -137,11 +137,17 @@ def test_resumed_is_as_never_stopped(stream, tmp_path, options):
 def test_a_bad_line_stops_after_saving_and_is_named(stream, tmp_path):
     lines = some_answers(20)
     done = stream([*lines, '{"anchor": "Rome", "near": "Rome", "far": "Oslo"}', *lines], code=2)
-    assert done.stderr == "nearer: error: standard input, line 21 compares object 1 (Rome) with itself\n"
+    assert done.stderr == "nearer: error: standard input, line 21 compares 'Rome' with itself\n"
     assert done.facts["answers"] == "20"
     stream(lines, out="same.nearer")
     first, same = (load_model(tmp_path / name) for name in ("live.nearer", "same.nearer"))
     assert (learned(first) == learned(same)).all()
+
+
+def test_a_table_gets_the_command_that_converts_it(stream):
+    told = stream(["anchor,near,far", "Rome,Bonn,Oslo"], code=2).stderr
+    assert told.startswith("nearer: error: standard input, line 1 is not JSON: ")
+    assert told.endswith("make such lines of a table by: nearer convert answers.csv answers.jsonl\n")
 
 
 BAD = {

@@ -14,7 +14,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from nearer import Comparisons, OrdinalEmbedding, load_model
 from nearer.comparisons.random_state import child_generator
 from nearer.embedding import SGD, SVRG, Batch
-from nearer.losses import LOSSES, STE, TSTE, ops
+from nearer.embedding.init import spread_apart
+from nearer.losses import LOSSES, STE, TSTE, as_loss, baseline_loss, ops
 from nearer.metrics import procrustes
 from nearer.simulate import all_triplets, comparisons_from_points
 
@@ -103,7 +104,7 @@ def test_answers_as_y_keep_names_and_weights():
 
 
 def test_rows_of_one_answer_are_not_parted_from_their_weights():
-    answers = Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5]])
+    answers = Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5]], odd="last")
     for apart in ({"sample_weight": np.ones(4)}, {"y": np.ones(4)}):
         with pytest.raises(ValueError, match="put answers and weights into the Comparisons"):
             OrdinalEmbedding().fit(answers, **apart)
@@ -159,6 +160,28 @@ def test_a_start_at_nearly_one_place_is_not_called_convergence():
     assert model.score(ANSWERS) > 0.9
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-6])
+@pytest.mark.parametrize("solver", ["lbfgs", "svrg-sbb", "svrg", "sgd"])
+@pytest.mark.parametrize("loss", ["ste", "ckl", "soe"])
+def test_a_start_of_any_size_leads_away_from_the_loss_of_ignorance(loss, solver, size):
+    start = size * np.random.default_rng(0).normal(size=(30, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        how = {"loss": loss, "solver": solver, "init": start, "regularization": 0.001, "max_iter": 60}
+        model = OrdinalEmbedding(**how, random_state=0).fit(ANSWERS)
+    assert model.history_[-1]["loss"] < 0.9 * baseline_loss(as_loss(loss, 2))
+
+
+def test_a_start_of_ordinary_size_is_taken_as_it_is():
+    start = np.random.default_rng(0).normal(size=(30, 2))
+    for size in (1e-2, 1.0, 1e4):
+        np.testing.assert_array_equal(spread_apart(size * start), size * start)
+    with pytest.raises(ValueError, match="all points at one place"):
+        OrdinalEmbedding(init=np.ones((30, 2))).fit(ANSWERS)
+    with pytest.raises(ValueError, match=r"init has coordinates as large as .*e\+120"):
+        OrdinalEmbedding(init=1e120 * start).fit(ANSWERS)
+
+
 def test_weights_of_any_size_weigh_the_same():
     models = [
         OrdinalEmbedding(random_state=0).fit(ANSWERS, sample_weight=np.full(len(ANSWERS), weight))
@@ -166,6 +189,7 @@ def test_weights_of_any_size_weigh_the_same():
     ]
     for model in models[1:]:
         assert model.regularization_ == models[0].regularization_
+        assert model.score(ANSWERS, sample_weight=np.full(len(ANSWERS), 1e308)) == models[0].score(ANSWERS)
         np.testing.assert_allclose(model.embedding_, models[0].embedding_, rtol=1e-6, atol=1e-9)
 
 
@@ -211,7 +235,7 @@ def test_scikit_learn_selects_and_validates():
 
 def test_folds_keep_answers_whole_and_subjects_apart():
     triples = np.random.default_rng(0).permutation(list(combinations(range(30), 3)))[:300]
-    answers = Comparisons.from_odd_one_out(triples, n_objects=30, subjects=np.arange(300) % 5)
+    answers = Comparisons.from_odd_one_out(triples, "last", n_objects=30, subjects=np.arange(300) % 5)
     seen = []
 
     class Watching(OrdinalEmbedding):
@@ -236,10 +260,10 @@ def test_folds_keep_answers_whole_and_subjects_apart():
 def test_an_object_of_the_test_fold_only_is_no_obstacle():
     rows = np.vstack([ANSWERS.rows[:200], [[35, 1, 2], [1, 35, 2]]])
     folds = [(np.arange(200), np.array([200, 201]))]
-    assert np.isfinite(cross_val_score(OrdinalEmbedding(random_state=0), rows, cv=folds)).all()
+    assert np.isfinite(cross_val_score(OrdinalEmbedding(random_state=0), Comparisons(rows), cv=folds)).all()
     model = OrdinalEmbedding(random_state=0).fit(Comparisons(rows[:200], n_objects=40))
     np.testing.assert_array_equal(model.embedding_[30:], 0)
-    assert model.predict_proba([[35, 1, 1000], [1, 35, 36]]).shape == (2, 2)
+    assert np.isfinite(model.predict_proba([[35, 1, 2], [1, 35, 36]])).all()
 
 
 def test_objects_are_matched_by_name():
@@ -423,9 +447,9 @@ def test_few_answers_are_enough_to_run():
 
 def test_neighbours_are_the_nearest_points():
     model = OrdinalEmbedding(random_state=0).fit(Comparisons(ANSWERS, names=[f"o{i}" for i in range(30)]))
-    distances, numbers = model.neighbors(["o3", "o7"], k=4)
+    distances, names = model.neighbors(["o3", "o7"], k=4)
     far = np.linalg.norm(model.embedding_ - model.embedding_[7], axis=1)
-    assert numbers[1].tolist() == np.argsort(far)[1:5].tolist()
+    assert names[1].tolist() == [f"o{i}" for i in np.argsort(far)[1:5]]
     np.testing.assert_allclose(distances[1], np.sort(far)[1:5])
     with pytest.raises(ValueError, match="k must be a whole number from 1 to 29"):
         model.neighbors(["o3"], k=30)

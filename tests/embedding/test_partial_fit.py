@@ -227,7 +227,9 @@ def test_names_and_numbers_are_not_mixed_in_a_stream():
 
 
 def test_triplets_quadruplets_and_answers_of_several_rows():
-    model = OrdinalEmbedding(random_state=0).partial_fit(Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5]]))
+    model = OrdinalEmbedding(random_state=0).partial_fit(
+        Comparisons.from_odd_one_out([[0, 1, 2], [3, 4, 5]], odd="last")
+    )
     learn_in_batches(model, ANSWERS[:300], 50)
     more = comparisons_from_points(POINTS, 600, quadruplets=True, random_state=2)
     learn_in_batches(model, more, 50)

@@ -7,7 +7,6 @@ The adapter (`tables`) turns each row of floats into a lawful triplet and leaves
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from sklearn.utils.validation import check_is_fitted
 
 from lawful_tables import N_OBJECTS, Tables
 from nearer import OrdinalEmbedding
@@ -30,13 +29,6 @@ class OnTables(Tables, OrdinalEmbedding):
         super().partial_fit(rows, sample_weight=sample_weight)
         self.n_features_in_ = width
         return self
-
-    def transform(self, X):
-        check_is_fitted(self)
-        return super().transform(self._rows(X).rows[:, 0])
-
-    def fit_transform(self, X, y=None, sample_weight=None):
-        return self.fit(X, y, sample_weight).transform(X)
 
 
 EXPECTED = {

@@ -216,7 +216,9 @@ def test_an_objective_that_rises_sends_the_default_back():
 def test_every_solver_lowers_every_loss(loss, name, columns):
     comparisons = some_comparisons(columns, weighted=True, n=200)
     _, monitor = solve(as_solver(name, SOLVERS), comparisons, loss, REGULARIZATION, epochs=15)
-    assert monitor.history[-1]["loss"] < monitor.history[0]["loss"]
+    first, last = (monitor.history[place]["loss"] for place in (0, -1))
+    _, best = solve(LBFGS(), comparisons, loss, REGULARIZATION, epochs=300)
+    assert first - last > 0.5 * (first - best.history[-1]["loss"])  # most of what there is to gain
 
 
 def test_smooth_losses_end_where_lbfgs_ends():
@@ -250,7 +252,7 @@ def test_float32_stays_float32_and_agrees(name):
     single, _ = solve(as_solver(name, SOLVERS), some_comparisons(n=200), STE(), 0.1, 2, dtype=np.float32)
     double, _ = solve(as_solver(name, SOLVERS), some_comparisons(n=200), STE(), 0.1, 2)
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, double, atol=2e-2)
+    np.testing.assert_allclose(single, double, atol=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -284,3 +286,18 @@ def test_evaluations_are_counted_as_the_paper_counts_them():
     _, monitor = solve(SVRG(), some_comparisons(), STE(), epochs=3)
     spent = np.diff([record["gradient_evaluations"] for record in monitor.history])
     assert (spent == 40 + 2 * 40).all()
+    _, monitor = solve(SGD(step_size=0.01), some_comparisons(), STE(), epochs=3)
+    assert [record["gradient_evaluations"] for record in monitor.history] == [0, 40, 80, 120]
+    _, monitor = solve(SGD(), some_comparisons(), STE(), epochs=1)
+    assert [record["gradient_evaluations"] for record in monitor.history] == [80, 120]  # a gradient and a probe
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_random_iterate_is_one_of_a_thread_and_no_mean(n_jobs):
+    answers, points = some_comparisons(), start()
+    with Problem(answers, STE(), 0.0, n_jobs, np.random.default_rng(1)) as problem:
+        _, gradient = problem.value_and_gradient(points)
+        _, middle = problem.svrg_run(points, gradient, 0.1, 20, stop_at=2)
+    # The first step is along the full gradient; the second differs from that for the objects of one comparison.
+    differs = np.abs(middle - (points - 0.2 * gradient)).max(axis=1) > 1e-12
+    assert differs.sum() == 3

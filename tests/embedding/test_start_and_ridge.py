@@ -50,7 +50,7 @@ def test_more_dimensions_do_not_make_the_default_learn_by_heart():
 
 def test_a_sample_takes_whole_answers():
     triples = np.random.default_rng(0).permuted(np.tile(np.arange(20), (500, 1)), axis=1)[:, :3]
-    answers = Comparisons.from_odd_one_out(triples, n_objects=20)
+    answers = Comparisons.from_odd_one_out(triples, "last", n_objects=20)
     part = subsample(answers, 300, np.random.default_rng(0))
     assert 200 < len(part) < 400
     assert len(part) == 2 * part.n_answers

@@ -149,8 +149,16 @@ def test_a_large_table_takes_no_time():
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "best", None])
 def test_what_k_cannot_be(k):
-    with pytest.raises(ValueError, match=f"k must be a positive integer or 'all'; got {k!r}"):
+    with pytest.raises(ValueError, match=f"k must be 'auto', a positive integer or 'all'; got {k!r}"):
         InformationGain(k).fit(*words(0))
+
+
+def test_by_default_at_most_a_thousand_columns():
+    X, y = words(0)
+    assert InformationGain().fit_transform(X, y).shape == X.shape
+    wide = np.tile(X, 80)
+    model = InformationGain().fit(wide, y)
+    np.testing.assert_array_equal(model.transform(wide), wide[:, model.order_[:1000]])
 
 
 def test_says_what_is_wrong():
@@ -172,7 +180,7 @@ def name_of(part):
 
 
 def checks():
-    for model in (InformationGain(k=1), InformationGain(k="all")):
+    for model in (InformationGain(), InformationGain(k=1), InformationGain(k="all")):
         yield from estimator_checks_generator(model, legacy=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import BaseEstimator
 
-from nearer.features.validation import check_scale, validate_features
+from nearer.features.validation import check_rows_differ, check_scale, validate_features
 
 
 def test_an_untidy_table_is_put_in_order_and_left_as_it_was():
@@ -36,3 +36,20 @@ def test_features_must_be_of_a_size_that_can_be_multiplied(form):
     for largest in (1e-61, -1e-61, 1e61, -1e61):
         with pytest.raises(ValueError, match=re.escape(f"the largest feature is {abs(largest):g}: ")):
             check_scale(form([[largest, 0.0]]))
+
+
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_a_row_that_exceeds_all_others_is_named(form):
+    table = np.random.default_rng(0).normal(size=(20, 3))
+    check_scale(form(table))
+    table[7] *= 1e8
+    with pytest.warns(UserWarning, match=r"row 7 of X is .*e\+0[78] times as long as most rows"):
+        check_scale(form(table))
+
+
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_rows_that_are_all_the_same_are_refused(form):
+    check_rows_differ(form([[1.0, 0.0], [1.0, 2.0]]))
+    check_rows_differ(form([[0.0, 0.0], [0.0, 0.0]]))
+    with pytest.raises(ValueError, match="all rows of X are the same"):
+        check_rows_differ(form([[1.0, 0.0], [1.0, 0.0]]))

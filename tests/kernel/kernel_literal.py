@@ -50,14 +50,15 @@ def gnmds(rate):
 class Counts:
     def __init__(self):
         self.updates = self.projections = self.skipped = self.needed = 0
+        self.projections_unrenewed = 0  # by a bound that eigenvalues do not renew, as that of large kernels
 
 
 def erkle(triplets, n, gamma, passes=1, draw=None):
     """Algorithm 2; ``draw(j)`` picks a triplet among the first j. Returns the kernel and the counts."""
-    kernel, bound, counts = np.eye(n), 1.0, Counts()
+    kernel, bound, unrenewed, counts = np.eye(n), 1.0, 1.0, Counts()
 
     def step(triplet, t):
-        nonlocal kernel, bound
+        nonlocal kernel, bound, unrenewed
         a, b, c = triplet
         length = gamma(distance(kernel, a, b), distance(kernel, a, c), t)
         if length == 0:
@@ -65,6 +66,10 @@ def erkle(triplets, n, gamma, passes=1, draw=None):
         kernel = kernel - length * printed_g(n, a, b, c)
         counts.updates += 1
         bound -= 3 * length
+        unrenewed -= 3 * length
+        if unrenewed < 0:
+            unrenewed = 0.0
+            counts.projections_unrenewed += 1
         if bound < 0:
             kernel, lowest = project_one(kernel)
             bound = max(0.0, lowest)

@@ -94,6 +94,7 @@ def test_without_matplotlib_pages_still_work(points, tmp_path, monkeypatch):
             raise ImportError(name)
         return plain_import(name, *args, **kwargs)
 
+    monkeypatch.delitem(sys.modules, "nearer.maps.figure", raising=False)
     monkeypatch.setattr(builtins, "__import__", no_matplotlib)
     write_map(points, tmp_path / "map.html")
     with pytest.raises(ImportError, match=r'pip install "nearer\[maps\]"'):

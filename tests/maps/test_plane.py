@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from nearer.maps.labels import place_labels, spread
 from nearer.maps.plane import to_plane
 
 
@@ -59,29 +58,15 @@ def test_wrong_lengths(what):
         to_plane(np.eye(3), **{what: ["a", "b"]})
 
 
-def test_labels_do_not_overlap_where_there_is_room():
-    rng = np.random.default_rng(0)
-    points = rng.uniform(50, 950, size=(60, 2))
-    sizes = np.column_stack([rng.uniform(30, 70, 60), np.full(60, 12.0)])
-    corners = place_labels(points, sizes, (1000, 1000), keep_all=False)
-    placed = [(c, c + s) for c, s in zip(corners, sizes, strict=True) if c is not None]
-    assert len(placed) > 50
-    for i, (low, high) in enumerate(placed):
-        assert np.all(low >= 0)
-        assert np.all(high <= 1000)
-        for other_low, other_high in placed[:i]:
-            assert np.any(low >= other_high) or np.any(other_low >= high)
+@pytest.mark.parametrize(
+    ("weights", "problem"), [([1, 2], r"shape \(2,\) for 3 points"), ([1, -1, 0], "number 1 is -1.0")]
+)
+def test_bad_weights(weights, problem):
+    with pytest.raises(ValueError, match=f"weights: {problem}"):
+        to_plane(np.eye(3), weights=weights)
 
 
-def test_every_label_is_kept_when_asked_for():
-    corners = place_labels(np.full((20, 2), 50.0), np.full((20, 2), 10.0), (100, 100))
-    assert all(corner is not None for corner in corners)
-    assert place_labels(np.empty((0, 2)), np.empty((0, 2)), (100, 100)) == []
-
-
-def test_spread_moves_apart_and_keeps_order():
-    moved = spread(np.array([5.0, 1.0, 5.1, 20.0]), 2.0)
-    assert np.all(np.diff(np.sort(moved)) >= 2 - 1e-12)
-    np.testing.assert_array_equal(np.argsort(moved), [1, 0, 2, 3])
-    assert moved[3] == 20
-    np.testing.assert_allclose(moved[[0, 2]], [4.05, 6.05])
+def test_the_area_of_a_dot_shows_its_weight():
+    scale = to_plane(np.eye(3), weights=[1, 2, 3]).scale
+    np.testing.assert_allclose(scale**2, [0.5, 1, 1.5])
+    assert to_plane(np.eye(3)).scale.tolist() == to_plane(np.eye(3), weights=[0, 0, 0]).scale.tolist() == [1, 1, 1]

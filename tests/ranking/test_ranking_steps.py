@@ -31,7 +31,8 @@ def tables(X):
 def stepped(solver, X, Y, rate, warp, start=(), kind="dense", cuts=()):
     """Return W after a pass, taken in pieces, and the losses."""
     d, L = X.shape[1], Y.shape[1]
-    learner = SOLVERS[solver].model(*(start or [np.zeros((d, L))]), warp=warp, seed=SEED)
+    learner = SOLVERS[solver].model(*(start or [np.zeros((d, L))]), warp=warp is True, seed=SEED)
+    learner.printed = warp == "printed"
     lessons = TrainingSet(tables(X)[kind], csr_array(Y))
     losses, taken = [], 0
     for stop in (*cuts, len(X)):
@@ -41,7 +42,7 @@ def stepped(solver, X, Y, rate, warp, start=(), kind="dense", cuts=()):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("warp", [False, True])
+@pytest.mark.parametrize("warp", [False, True, "printed"])
 @pytest.mark.parametrize("solver", ["loreta", "pa"])
 def test_factors_step_as_in_the_paper(solver, warp, kind):
     X, Y = problem(sparse=kind == "sparse")
@@ -54,7 +55,7 @@ def test_factors_step_as_in_the_paper(solver, warp, kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("warp", [False, True])
+@pytest.mark.parametrize("warp", [False, True, "printed"])
 @pytest.mark.parametrize("solver", ["perceptron", "group-perceptron"])
 def test_matrices_step_as_in_the_papers(solver, warp, kind):
     X, Y = problem(sparse=kind == "sparse", seed=1)  # without labels that tie but for rounding
@@ -147,6 +148,34 @@ def test_the_first_subgradients_make_the_start():
     assert np.all(losses)
     left, values, right = np.linalg.svd(W)
     np.testing.assert_allclose(A @ B.T, left[:, :5] * values[:5] @ right[:5], atol=1e-12)
+
+
+def test_the_first_subgradients_as_printed_make_the_start():
+    X, Y = problem(n=60, d=20, L=30)
+    lessons = TrainingSet(X, csr_array(Y))
+    A, B = initial_factors("zero", 5, lessons, 0.01, np.random.default_rng(0), printed=True)
+    W, losses = literal.perceptron(X[:10], Y[:10], 0.01, literal.printed_labels)
+    assert np.all(losses)
+    left, values, right = np.linalg.svd(W)
+    np.testing.assert_allclose(A @ B.T, left[:, :5] * values[:5] @ right[:5], atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["loreta", "pa", "perceptron", "group-perceptron"])
+def test_a_solver_has_its_model_take_the_subgradient_that_it_names(solver):
+    X, Y = problem()
+    kind = type(SOLVERS[solver]())
+    one, other, same = (
+        LabelRanker(
+            4, kind(subgradient=name), negatives=negatives, learning_rate=0.01, random_state=0, n_steps=300
+        )
+        .fit(X, Y)
+        .decision_function(X)
+        for name, negatives in (("exact", "all"), ("printed", "all"), ("printed", "all"))
+    )
+    assert np.abs(one - other).max() > 1e-3
+    np.testing.assert_array_equal(other, same)
+    with pytest.raises(ValueError, match="subgradient must be 'exact' or 'printed'; got 'true'"):
+        LabelRanker(4, kind(subgradient="true"), negatives="all").fit(X, Y)
 
 
 def test_a_start_of_too_low_a_rank_is_filled_up():

@@ -29,9 +29,13 @@ def directions(Y, X, row):
     return a - b, a - c, np.sum((Y.T @ (a - b)) ** 2), np.sum((Y.T @ (a - c)) ** 2)
 
 
-def within_reach(step, M):
-    """Shorten a step such that M = A†ξB†ᵀ has size one at most; given is its size for a step of one."""
-    return min(step, 1 / M) if M > 0 else step
+def within_reach(step, *terms):
+    """Shorten a step such that the sizes of M = A†ξB†ᵀ, ξ a sum of terms, add up to one at most.
+
+    Given are the terms of M for a step of one; the size of one is its largest eigenvalue, which may be complex.
+    """
+    size = sum(np.abs(np.linalg.eigvals(term)).max() for term in terms)
+    return step if step * size <= 1 else 1 / size
 
 
 def loreta(X, rows, steps, A, B):
@@ -41,7 +45,7 @@ def loreta(X, rows, steps, A, B):
         q, z, loss = hinge(A @ B.T, X, row)
         losses.append(loss)
         if loss > 0:
-            step = within_reach(step, abs((A_pinv @ q) @ (B_pinv @ z)))
+            step = within_reach(step, A_pinv @ np.outer(q, z) @ B_pinv.T)
             A, B, A_pinv, B_pinv = loreta_1(A, B, A_pinv, B_pinv, step * q, z)
     return (A, B), losses
 
@@ -53,8 +57,8 @@ def loreta_psd(X, rows, steps, Y):
         q, z, loss = hinge(Y @ Y.T, X, row)
         losses.append(loss)
         if loss > 0:
-            h1, h2 = Y_pinv @ q, Y_pinv @ z
-            step = within_reach(step, (abs(h1 @ h2) + np.linalg.norm(h1) * np.linalg.norm(h2)) / 2)
+            gradient = np.outer(q, z)
+            step = within_reach(step, Y_pinv @ (gradient + gradient.T) @ Y_pinv.T / 2)
             Y, Y_pinv = loreta_1_psd(Y, Y_pinv, step * q, z)
     return (Y,), losses
 
@@ -68,7 +72,8 @@ def loreta_distance(X, rows, steps, Y, loss):
         P, slopes = np.column_stack([u, v]), np.array(loss.slopes(near, far))
         H = np.linalg.pinv(Y) @ P
         N = H.T @ H
-        D = -within_reach(step, np.abs(slopes) @ np.diag(N)) * np.diag(slopes)
+        terms = [slope * np.outer(h, h) for slope, h in zip(slopes, H.T, strict=True)]
+        D = -within_reach(step, *terms) * np.diag(slopes)
         omega, theta = -D / 2 + 3 / 8 * D @ N @ D, D - D @ N @ D / 2
         Y = Y + (Y @ H @ omega + P @ theta) @ H.T
     return (Y,), losses
@@ -137,17 +142,20 @@ def pa(X, rows, caps, A, B):
     return (A, B), losses
 
 
-def loreta_identify(X, rows, steps, A, B, floor):
-    """Algorithm 6: a step of LORETA, then as many steps of OASIS as the rank of M in AMBᵀ, and M is multiplied in.
+def loreta_identify(X, rows, steps, A, B, floor, inner_steps=None, inner_cap=None):
+    """Algorithm 6: a step of LORETA, then s steps of OASIS of M in AMBᵀ, and M is multiplied in.
 
+    There are as many of these as the rank, unless given, with a cap of their own, if given.
     No singular value of M counts as less than ``floor`` times the largest.
     """
     k, losses = A.shape[1], []
-    for t in range(0, len(rows), 1 + k):
+    s = inner_steps or k
+    for t in range(0, len(rows), 1 + s):
         (A, B), met = loreta(X, rows[t : t + 1], steps[t : t + 1], A, B)
         losses += met
         M = np.eye(k)
-        for row, cap in zip(rows[t + 1 : t + 1 + k], steps[t + 1 : t + 1 + k], strict=True):
+        for row, cap in zip(rows[t + 1 : t + 1 + s], steps[t + 1 : t + 1 + s], strict=True):
+            cap = inner_cap or cap
             q, z, loss = hinge(A @ M @ B.T, X, row)
             losses.append(loss)
             V = np.outer(A.T @ q, B.T @ z)

@@ -22,7 +22,7 @@ from nearer.similarity.problem import Solution
 from nearer.simulate import comparisons_from_labels
 from nearer.solver import Solver
 
-FAST = {"n_triplets": 500, "regularization": 0.01}
+FAST = {"solver": "sdca", "n_triplets": 500, "regularization": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return BilinearSimilarity(random_state=0).fit(*data)
+    return BilinearSimilarity("sdca", random_state=0).fit(*data)
 
 
 def test_it_learns_what_tells_classes_apart(data, model):
@@ -50,9 +50,9 @@ def test_it_learns_what_tells_classes_apart(data, model):
 def test_sparse_is_dense(data):
     X, y = data
     for given in (
-        {"solver": "sdca", **FAST},
-        {"solver": "sdca", "psd": True, **FAST},
-        {"solver": "oasis", **FAST},
+        FAST,
+        {**FAST, "psd": True},
+        {**FAST, "solver": "oasis"},
     ):
         dense = BilinearSimilarity(**given, random_state=0).fit(X, y)
         for kind in (csr_array, csr_matrix):
@@ -81,8 +81,8 @@ def test_unsorted_and_repeated_entries_of_a_csr_table_are_taken_and_left_alone(d
 def test_comparisons_index_rows(data):
     X, y = data
     rows = comparisons_from_labels(y, 500, 3)
-    a = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows)
-    b = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows.rows)
+    a = BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(X, comparisons=rows)
+    b = BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(X, comparisons=rows.rows)
     np.testing.assert_array_equal(a.matrix_, b.matrix_)
     assert a.score_comparisons(X, rows) == (a.predict_comparisons(X, rows) == 1).mean() > 0.8
     scores = a.similarity(X, X)
@@ -97,7 +97,7 @@ def test_weights_count_like_repeats(data):
     rows = comparisons_from_labels(y, 60, 3).rows
     repeated = np.concatenate([rows, rows[:30]])
     weights = np.where(np.arange(60) < 30, 2.0, 1.0)
-    settings = {"regularization": 0.05, "tol": 1e-10, "max_iter": 2000, "random_state": 0}
+    settings = {"solver": "sdca", "regularization": 0.05, "tol": 1e-10, "max_iter": 2000, "random_state": 0}
     a = BilinearSimilarity(**settings).fit(X, comparisons=repeated)
     b = BilinearSimilarity(**settings).fit(X, comparisons=Comparisons(rows, weights=weights))
     np.testing.assert_allclose(a.matrix_, b.matrix_, atol=1e-4)
@@ -116,14 +116,14 @@ def test_names_are_matched_with_a_frame(data):
     named = Comparisons(rows, n_objects=len(X), names=names)
     order = np.random.default_rng(0).permutation(len(X))
     frame = pd.DataFrame(X[order], index=[names[i] for i in order], columns=list("abcd"))
-    by_name = BilinearSimilarity(regularization=0.01, random_state=0).fit(frame, comparisons=named)
-    by_number = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=rows)
+    by_name = BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(frame, comparisons=named)
+    by_number = BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(X, comparisons=rows)
     np.testing.assert_allclose(by_name.matrix_, by_number.matrix_, atol=1e-12)
     assert by_name.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="'object 000', which is not in the index of X"):
         by_name.score_comparisons(frame.drop(index="object 000"), named)
     with pytest.raises(ValueError, match="the 150 rows of X have no names"):
-        BilinearSimilarity().fit(X, comparisons=named)
+        BilinearSimilarity("sdca").fit(X, comparisons=named)
     with pytest.raises(ValueError, match="the index of X has 'object 003' more than once"):
         by_name.score_comparisons(pd.concat([frame, frame.loc[["object 003"]]]), named)
 
@@ -143,15 +143,21 @@ def test_names_are_matched_with_a_frame(data):
 )
 def test_what_was_given_is_checked(data, arguments, message):
     with pytest.raises(ValueError, match=message):
-        BilinearSimilarity().fit(data[0], **arguments)
+        BilinearSimilarity("sdca").fit(data[0], **arguments)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"solver": "sgd"}, "solver must be 'sdca', 'oasis' or an object with the method solve; got 'sgd'"),
-        ({"solver": SDCA}, "solver must be 'sdca', 'oasis' or an object with the method solve; got <class"),
-        ({"regularization": 0}, "regularization must be 'auto' or a number > 0; got 0"),
+        (
+            {"solver": "sgd"},
+            "solver must be 'lbfgs', 'sdca', 'oasis' or an object with the method solve; got 'sgd'",
+        ),
+        (
+            {"solver": SDCA},
+            "solver must be 'lbfgs', 'sdca', 'oasis' or an object with the method solve; got <class",
+        ),
+        ({"regularization": 0}, "regularization must be 'auto', a number > 0 or infinity; got 0"),
         ({"regularization": "none"}, "regularization must be"),
         ({"solver": OASIS(aggressiveness=-1)}, "OASIS's aggressiveness must be a number > 0; got -1"),
         ({"solver": OASIS(symmetric=1)}, "OASIS's symmetric must be True or False; got 1"),
@@ -174,7 +180,7 @@ def test_tables_are_checked(data, model):
     bad = X.copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        BilinearSimilarity().fit(bad, y)
+        BilinearSimilarity("sdca").fit(bad, y)
     with pytest.raises(ValueError, match="3 features, but BilinearSimilarity is expecting 4 features"):
         model.similarity(X[:, :3], X)
     with pytest.raises(ValueError, match=r"got shape \(150, 4\)"):
@@ -186,15 +192,15 @@ def test_tables_are_checked(data, model):
     with pytest.raises(ValueError, match="k must be a whole number from 1 to 149"):
         model.neighbors(None, X, 150)
     with pytest.raises(NotFittedError):
-        BilinearSimilarity().similarity(X, X)
+        BilinearSimilarity("sdca").similarity(X, X)
     with pytest.raises(ValueError, match="at most 32,768"):
-        BilinearSimilarity().fit(csr_array((6, 40_000)), [0, 0, 0, 1, 1, 1])
+        BilinearSimilarity("sdca").fit(csr_array((6, 40_000)), [0, 0, 0, 1, 1, 1])
 
 
 def test_constant_columns_do_no_harm(data):
     X, y = data
     X = np.column_stack([X, np.zeros(len(X)), np.ones(len(X))])
-    for settings in ({}, {"psd": True}, {"solver": "oasis"}):
+    for settings in ({}, {"solver": "sdca"}, {"solver": "sdca", "psd": True}, {"solver": "oasis"}):
         found = BilinearSimilarity(n_triplets=500, random_state=0, **settings).fit(X, y)
         assert np.isfinite(found.matrix_).all()
         assert found.score_comparisons(X, comparisons_from_labels(y, 500, 1)) > 0.7
@@ -235,7 +241,7 @@ def test_an_index_finds_nearly_all(data):
     random = np.random.default_rng(0)
     X = random.normal(size=(3000, 12))
     y = np.argmax(X[:, :3], axis=1)
-    model = BilinearSimilarity(n_triplets=500, regularization=1.0, random_state=0).fit(X, y)
+    model = BilinearSimilarity("sdca", n_triplets=500, regularization=1.0, random_state=0).fit(X, y)
     index = model.index(X)
     assert index.recall_ > 0.8
     assert repr(index) == f"SearchIndex(3000 objects, recall at 10: {index.recall_:.3f})"
@@ -267,20 +273,20 @@ def test_psd_is_a_projection(data):
     model = BilinearSimilarity(psd=True, **FAST, random_state=0)
     points = model.fit_transform(X, y)
     np.testing.assert_allclose(points @ points.T, model.similarity(X, X), atol=1e-10)
-    assert not hasattr(BilinearSimilarity(), "transform")
-    assert not hasattr(BilinearSimilarity(), "partial_fit")
-    assert not hasattr(BilinearSimilarity(), "fit_transform")
+    assert not hasattr(BilinearSimilarity("sdca"), "transform")
+    assert not hasattr(BilinearSimilarity("sdca"), "partial_fit")
+    assert not hasattr(BilinearSimilarity("sdca"), "fit_transform")
     assert model.get_feature_names_out()[0] == "bilinearsimilarity0"
 
 
 def test_in_pipelines_and_searches(data):
     X, y = data
-    pipeline = make_pipeline(MinMaxScaler((-1, 1)), BilinearSimilarity(n_triplets=500, random_state=0))
+    pipeline = make_pipeline(MinMaxScaler((-1, 1)), BilinearSimilarity("sdca", n_triplets=500, random_state=0))
     scores = cross_val_score(pipeline, X, y, cv=3, scoring=retrieval_map_scorer)
     assert scores.shape == (3,)
     assert scores.min() > 0.5
     search = GridSearchCV(
-        BilinearSimilarity(n_triplets=500, random_state=0),
+        BilinearSimilarity("sdca", n_triplets=500, random_state=0),
         {"regularization": [1e-3, 100.0]},
         scoring=retrieval_map_scorer,
         cv=3,
@@ -296,8 +302,8 @@ def test_in_pipelines_and_searches(data):
 
 def test_the_chosen_regularization_follows_the_units(data):
     X, y = data
-    a = BilinearSimilarity(random_state=0).fit(X, y)
-    b = BilinearSimilarity(random_state=0).fit(10 * X, y)
+    a = BilinearSimilarity("sdca", random_state=0).fit(X, y)
+    b = BilinearSimilarity("sdca", random_state=0).fit(10 * X, y)
     assert b.regularization_ == pytest.approx(1e4 * a.regularization_, rel=1e-6)
     assert (a.neighbors(None, X, 5)[1] == b.neighbors(None, 10 * X, 5)[1]).mean() > 0.95
 
@@ -305,15 +311,15 @@ def test_the_chosen_regularization_follows_the_units(data):
 def test_the_regularization_is_chosen_by_comparisons_too(data):
     X, y = data
     noisy = comparisons_from_labels(y, 400, 5).flip(0.3, random_state=0)
-    model = BilinearSimilarity(random_state=0).fit(X, comparisons=noisy)
+    model = BilinearSimilarity("sdca", random_state=0).fit(X, comparisons=noisy)
     test = comparisons_from_labels(y, 4000, 6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        little = BilinearSimilarity(regularization=1e-5 * model.regularization_, random_state=0).fit(
+        little = BilinearSimilarity("sdca", regularization=1e-5 * model.regularization_, random_state=0).fit(
             X, comparisons=noisy
         )
     assert model.score_comparisons(X, test) >= little.score_comparisons(X, test) - 0.01
-    few = BilinearSimilarity(random_state=0).fit(X, comparisons=noisy[:3])
+    few = BilinearSimilarity("sdca", random_state=0).fit(X, comparisons=noisy[:3])
     assert few.regularization_ > 0
 
 
@@ -338,19 +344,30 @@ def test_history_callback_and_warning(data):
 
 def test_the_same_seed_gives_the_same_model(data):
     X, y = data
-    a, b, c = (BilinearSimilarity(n_triplets=500, random_state=seed).fit(X, y) for seed in (3, 3, 4))
+    a, b, c = (BilinearSimilarity("sdca", n_triplets=500, random_state=seed).fit(X, y) for seed in (3, 3, 4))
     np.testing.assert_array_equal(a.matrix_, b.matrix_)
     assert (a.matrix_ != c.matrix_).any()
 
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"psd": True}, {"solver": "oasis"}, {"solver": OASIS(0.01, symmetric=True)}, {"solver": SDCA("last")}],
+    [
+        {},
+        {"shrinkage": None},
+        {"solver": "sdca"},
+        {"solver": "sdca", "psd": True},
+        {"solver": "sdca", "normalize": True},
+        {"solver": "oasis"},
+        {"solver": OASIS(0.01, symmetric=True)},
+        {"solver": SDCA("last")},
+    ],
 )
 def test_saved_loaded_and_pickled(data, settings, tmp_path):
     X, y = data
     model = BilinearSimilarity(n_triplets=500, random_state=0, **settings).fit(X, y)
     model.save(tmp_path / "m.nearer")
+    load_model(tmp_path / "m.nearer").save(tmp_path / "again.nearer")
+    assert (tmp_path / "again.nearer").read_bytes() == (tmp_path / "m.nearer").read_bytes()
     for again in (load_model(tmp_path / "m.nearer"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.similarity(X, X), model.similarity(X, X))
         assert str(again.get_params()) == str(model.get_params())
@@ -395,14 +412,14 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(data, failing, tmp_path):
 def test_labels_of_several_kinds_are_refused(data, kind):
     X, _ = data
     with pytest.raises(ValueError, match="labels of one kind, such as words or numbers; got NoneType and str"):
-        BilinearSimilarity().fit(X, kind(["a", None] * 75))
+        BilinearSimilarity("sdca").fit(X, kind(["a", None] * 75))
 
 
 @pytest.mark.parametrize("scale", [1e-81, 1e80])
 def test_features_beyond_the_range_of_numbers_are_refused(data, scale):
     X, y = data
     with pytest.raises(ValueError, match="Rescale the features"):
-        BilinearSimilarity().fit(scale * X, y)
+        BilinearSimilarity("sdca").fit(scale * X, y)
 
 
 def test_psd_may_be_turned_on_and_off(data, tmp_path):
@@ -416,7 +433,7 @@ def test_psd_may_be_turned_on_and_off(data, tmp_path):
     model.save(tmp_path / "m.nearer")
     np.testing.assert_array_equal(load_model(tmp_path / "m.nearer").matrix_, model.matrix_)
     with pytest.raises(ValueError, match="psd must be True or False; got 'no'"):
-        BilinearSimilarity(psd="no").fit(X, y)
+        BilinearSimilarity("sdca", psd="no").fit(X, y)
 
 
 def test_a_psd_similarity_goes_with_frames(data):
@@ -426,7 +443,7 @@ def test_a_psd_similarity_goes_with_frames(data):
     made = pipeline.set_output(transform="pandas").fit(X, y).transform(X)
     assert made.columns[0] == "bilinearsimilarity0"
     for name in ("set_output", "get_feature_names_out"):
-        assert not hasattr(BilinearSimilarity(), name)
+        assert not hasattr(BilinearSimilarity("sdca"), name)
 
 
 def test_an_index_is_of_one_model_only(data):
@@ -484,7 +501,7 @@ def test_names_that_no_comparison_uses_are_not_asked_for(data):
     frame = pd.DataFrame(X, index=names).iloc[:100]
     frame.columns = list("abcd")
     assert len(some) > 10
-    BilinearSimilarity(regularization=0.01, random_state=0).fit(frame, comparisons=some)
+    BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(frame, comparisons=some)
 
 
 def test_pairs_need_no_names(data, recwarn):
@@ -515,9 +532,9 @@ def test_a_large_table_is_judged_by_some_of_it():
 
     random = np.random.default_rng(0)
     X, y = random.normal(size=(40_000, 3)), random.integers(4, size=40_000)
-    BilinearSimilarity(n_triplets=100, random_state=0).fit(X[:100], y[:100])
+    BilinearSimilarity("sdca", n_triplets=100, random_state=0).fit(X[:100], y[:100])
     tracemalloc.start()
-    BilinearSimilarity(n_triplets=1000, random_state=0).fit(X, y)
+    BilinearSimilarity("sdca", n_triplets=1000, random_state=0).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200e6  # a fifth of the objects, each with each other, would take half a gigabyte
@@ -536,7 +553,7 @@ def test_sampling_over_classes_hears_small_ones():
 def test_verbose_shows_the_choice_and_the_fit(data, capsys):
     X, y = data
     slowly = {"callback": lambda record: time.sleep(0.02)}  # a bar changes ten times per second at most
-    BilinearSimilarity(n_triplets=300, random_state=0, verbose=True, **slowly).fit(X, y)
+    BilinearSimilarity("sdca", n_triplets=300, random_state=0, verbose=True, **slowly).fit(X, y)
     shown = capsys.readouterr().err
     assert "choosing regularization" in shown
     assert "fit: 100%" in shown
@@ -545,7 +562,7 @@ def test_verbose_shows_the_choice_and_the_fit(data, capsys):
 def test_what_the_search_tried_is_kept(data):
     X, y = data
     seen = []
-    model = BilinearSimilarity(n_triplets=500, random_state=0, callback=seen.append).fit(X, y)
+    model = BilinearSimilarity("sdca", n_triplets=500, random_state=0, callback=seen.append).fit(X, y)
     chosen = [record for record in model.selection_ if record["chosen"]]
     assert [record["regularization"] for record in chosen] == [model.regularization_]
     assert chosen[0]["error"] == min(record["error"] for record in model.selection_)
@@ -560,7 +577,7 @@ def test_what_the_search_tried_is_kept(data):
 @pytest.mark.parametrize("psd", [False, True])
 def test_a_search_that_is_cut_short_leaves_a_model(data, psd):
     X, y = data
-    model = BilinearSimilarity(random_state=0, psd=psd, callback=lambda record: True).fit(X, y)
+    model = BilinearSimilarity("sdca", random_state=0, psd=psd, callback=lambda record: True).fit(X, y)
     assert model.stop_reason_ == "callback"
     assert not model.converged_
     assert len(model.selection_) == 1
@@ -568,7 +585,9 @@ def test_a_search_that_is_cut_short_leaves_a_model(data, psd):
     assert 0 < model.gap_ < 1
 
 
-@pytest.mark.parametrize("settings", [FAST, {"psd": True, **FAST}, {"solver": "oasis", "max_iter": 10**6}, {}])
+@pytest.mark.parametrize(
+    "settings", [FAST, {"psd": True, **FAST}, {"solver": "oasis", "max_iter": 10**6}, {"solver": "sdca"}]
+)
 def test_ctrl_c_and_the_clock_keep_what_was_learned(data, settings):
     X, y = data
     timed = BilinearSimilarity(**settings, tol=0.0, random_state=0, max_seconds=1e-6).fit(X, y)
@@ -617,7 +636,7 @@ def test_wide_tables_reach_the_optimum_of_sdca_sooner(wide):
     X, y = wide
     settings = {"regularization": 0.05, "tol": 1e-5, "n_triplets": 3000, "random_state": 0}
     steps = BilinearSimilarity(SDCA(), **settings).fit(X, y)
-    sooner = BilinearSimilarity(**settings).fit(X, y)
+    sooner = BilinearSimilarity("sdca", **settings).fit(X, y)
     assert "n_steps" in steps.history_[-1]
     assert "n_steps" not in sooner.history_[-1]
     assert sooner.history_[0]["gap"] < 0.5  # that of M = 0 is 1
@@ -633,9 +652,11 @@ def test_steps_are_taken_where_they_are_asked_for_or_few(wide):
     X, y = wide
     few = comparisons_from_labels(y, 5 * len(y), 0)
     for model in (
-        BilinearSimilarity(regularization=1.0, max_iter=2, tol=0.5, random_state=0).fit(X, y),
-        BilinearSimilarity(regularization=1.0, tol=0.5, random_state=0).fit(X, comparisons=few),
-        BilinearSimilarity(regularization=1.0, n_triplets=2600, tol=0.5, random_state=0).fit(csr_array(X), y),
+        BilinearSimilarity("sdca", regularization=1.0, max_iter=2, tol=0.5, random_state=0).fit(X, y),
+        BilinearSimilarity("sdca", regularization=1.0, tol=0.5, random_state=0).fit(X, comparisons=few),
+        BilinearSimilarity("sdca", regularization=1.0, n_triplets=2600, tol=0.5, random_state=0).fit(
+            csr_array(X), y
+        ),
     ):
         assert "n_steps" in model.history_[-1]
 
@@ -644,15 +665,19 @@ def test_steps_are_taken_where_they_are_asked_for_or_few(wide):
 def test_wide_tables_choose_the_regularization_in_their_leading_axes(wide, psd):
     X, y = wide
     train = np.arange(len(y)) % 3 > 0
-    model = BilinearSimilarity(random_state=0, psd=psd, n_triplets=2000).fit(X[train], y[train])
+    model = BilinearSimilarity("sdca", random_state=0, psd=psd, n_triplets=2000).fit(X[train], y[train])
     assert model.converged_
     assert model.matrix_.shape == (450, 450)
     scores = []
     for record in model.selection_[::2]:
-        again = BilinearSimilarity(regularization=record["regularization"], random_state=0, n_triplets=2000)
+        again = BilinearSimilarity(
+            "sdca", regularization=record["regularization"], random_state=0, n_triplets=2000
+        )
         scores.append(again.fit(X[train], y[train]).score(X[~train], y[~train]))
     assert model.score(X[~train], y[~train]) > max(scores) - 0.03
-    stopped = BilinearSimilarity(random_state=0, psd=psd, callback=lambda record: True).fit(X[train], y[train])
+    stopped = BilinearSimilarity("sdca", random_state=0, psd=psd, callback=lambda record: True).fit(
+        X[train], y[train]
+    )
     assert stopped.matrix_.shape == (450, 450)
     assert 0 < stopped.gap_ < 1
 
@@ -662,9 +687,9 @@ def test_of_many_comparisons_some_are_tried_and_the_regularization_is_scaled(dat
     answers = comparisons_from_labels(y, 4000, 5).flip(0.2, random_state=0)
     monkeypatch.setattr(regularization, "MIN_JUDGED", 1000)
     monkeypatch.setattr(regularization, "WORK", 1.0)
-    model = BilinearSimilarity(random_state=0).fit(X, comparisons=answers)
+    model = BilinearSimilarity("sdca", random_state=0).fit(X, comparisons=answers)
     (tried,) = [record["regularization"] for record in model.selection_ if record["chosen"]]
     assert model.regularization_ == pytest.approx(tried / 4)
-    by_labels = BilinearSimilarity(random_state=0, n_triplets=4000).fit(X, y)
+    by_labels = BilinearSimilarity("sdca", random_state=0, n_triplets=4000).fit(X, y)
     (tried,) = [record["regularization"] for record in by_labels.selection_ if record["chosen"]]
     assert by_labels.regularization_ == tried

@@ -24,6 +24,7 @@ from nearer.simulate import comparisons_from_labels
 FAST = {"n_triplets": 500, "regularization": 0.01, "random_state": 0}
 FROM_COMPARISONS = [
     BilinearSimilarity(**FAST),
+    BilinearSimilarity("sdca", **FAST),
     BilinearSimilarity("oasis", random_state=0),
     LowRankSimilarity(rank=2, n_steps=500, random_state=0),
     ITML(random_state=0),
@@ -83,11 +84,11 @@ def test_comparisons_win_over_labels(data, answers, model):
 
 def test_cross_validation_slices_comparisons(data, answers):
     X, _ = data
-    model = ComparisonEstimator(BilinearSimilarity(regularization=0.01, random_state=0), X)
+    model = ComparisonEstimator(BilinearSimilarity("sdca", regularization=0.01, random_state=0), X)
     scores = cross_val_score(model, answers, cv=KFold(4), error_score="raise")
     expected = []
     for train, test in KFold(4).split(answers):
-        fitted = BilinearSimilarity(regularization=0.01, random_state=0).fit(X, comparisons=answers[train])
+        fitted = BilinearSimilarity("sdca", regularization=0.01, random_state=0).fit(X, comparisons=answers[train])
         expected.append(fitted.score_comparisons(X, answers[test]))
     np.testing.assert_array_equal(scores, expected)
     assert scores.mean() > 0.7
@@ -116,7 +117,7 @@ def test_every_fold_has_whole_answers(data, answers):
 
 def test_a_grid_search_over_comparisons(data, answers):
     X, _ = data
-    model = ComparisonEstimator(BilinearSimilarity(random_state=0), X)
+    model = ComparisonEstimator(BilinearSimilarity("sdca", random_state=0), X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search = GridSearchCV(model, {"estimator__regularization": [1e-6, 1.0]}, cv=3).fit(answers)
@@ -174,7 +175,7 @@ def test_a_distance_from_comparisons_goes_before_a_classifier(data, answers, mod
     assert pipeline.score(X, y) == KNeighborsClassifier(3).fit(alone.transform(X), y).score(alone.transform(X), y)
 
 
-@pytest.mark.parametrize("model", [*ALL[2:], BilinearSimilarity(psd=True, **FAST)], ids=name_of)
+@pytest.mark.parametrize("model", [ALL[0], *ALL[3:], BilinearSimilarity("sdca", psd=True, **FAST)], ids=name_of)
 def test_points_come_in_the_container_asked_for(data, model):
     needs("pandas")
     X, y = data
@@ -187,7 +188,7 @@ def test_points_come_in_the_container_asked_for(data, model):
 
 
 def test_methods_that_make_no_sense_are_not_there(data):
-    distance, similarity = Euclidean().fit(data[0]), BilinearSimilarity(**FAST).fit(*data)
+    distance, similarity = Euclidean().fit(data[0]), BilinearSimilarity("sdca", **FAST).fit(*data)
     of_distances = ("distance", "pair_distance", "get_metric", "get_mahalanobis_matrix", "mahalanobis_matrix_")
     of_projections = ("transform", "fit_transform", "set_output", "get_feature_names_out")
     for name in of_distances:
@@ -203,7 +204,7 @@ def test_methods_that_make_no_sense_are_not_there(data):
 
 
 LONG = [
-    BilinearSimilarity(n_triplets=500, regularization=1e-6, tol=0.0, random_state=0),
+    BilinearSimilarity("sdca", n_triplets=500, regularization=1e-6, tol=0.0, random_state=0),
     ITML(max_iter=10**6, tol=0.0, random_state=0),
     LEGO(max_iter=10**6, random_state=0),
     LMNN(max_iter=10**6, tol=0.0),

@@ -3,6 +3,7 @@
 import literal_similarity as literal
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import ITML, LEGO, Comparisons
@@ -190,3 +191,39 @@ def test_all_rows_alike_are_refused():
         squared_distance_sample(np.ones((5, 2)), 0)
     with pytest.raises(ValueError, match="all rows of X are the same"):
         LEGO().fit(np.ones((4, 2)), [0, 0, 1, 1])
+
+
+def test_priors_with_an_eigenvalue_of_zero_are_refused_whatever_the_round_off():
+    X, y = labelled()
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        axes = np.linalg.qr(random.normal(size=(4, 4)))[0]
+        prior = (axes * [0.0, *random.uniform(0.1, 100.0, 3)]) @ axes.T
+        with pytest.raises(ValueError, match="a prior is positive definite; the smallest eigenvalue"):
+            ITML(prior=0.5 * (prior + prior.T)).fit(X, y)
+    axes = np.linalg.qr(random.normal(size=(4, 4)))[0]
+    ITML(prior=(axes * [1e-8, 1.0, 2.0, 3.0]) @ axes.T, random_state=0, max_iter=20).fit(X, y)
+
+
+def test_the_covariance_of_a_prior_is_that_of_the_rows_in_pairs():
+    X, _ = labelled()
+    pairs = np.array([[0, 3], [1, 4], [2, 5], [6, 8], [7, 9], [10, 11]])
+    signs = [1, -1, 1, -1, 1, -1]
+    part = ITML(prior="covariance", random_state=0, bounds=(1.0, 4.0)).fit(X[:12], signs, pairs=pairs)
+    whole = ITML(prior="covariance", random_state=0, bounds=(1.0, 4.0)).fit(X, signs, pairs=pairs)
+    np.testing.assert_allclose(whole.mahalanobis_matrix_, part.mahalanobis_matrix_, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [ITML(random_state=0), LEGO(random_state=0)], ids=["ITML", "LEGO"])
+def test_quadruplets_are_a_similar_and_a_dissimilar_pair(model):
+    X, _ = labelled()
+    triplets = np.array([[0, 3, 1], [4, 1, 2], [7, 10, 0]])
+    by_triplets = clone(model).fit(X, comparisons=triplets)
+    by_quadruplets = clone(model).fit(X, comparisons=triplets[:, [0, 1, 0, 2]])
+    np.testing.assert_array_equal(by_quadruplets.components_, by_triplets.components_)
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(30), (60, 1)), axis=1)[:, :4]
+    i, j, k, far = rows.T
+    distances = by_triplets.distance(X, X)
+    wanted = np.where(distances[i, j] < distances[k, far], 1, -1)
+    np.testing.assert_array_equal(by_triplets.predict_comparisons(X, rows), wanted)
+    assert by_triplets.score(X, comparisons=rows) == np.mean(wanted == 1)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from test_logdet import labelled
 
 from extras import needs
-from nearer import ITML, LEGO, LMNN, RCA, load_model
+from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity, load_model
 from nearer.metrics import retrieval_map_scorer
 from nearer.similarity import Euclidean
 
@@ -211,3 +211,43 @@ def test_an_index_of_a_distance_finds_nearly_all():
     np.testing.assert_allclose(distances[:, 0], 0, atol=1e-6)
     true = model.neighbors(X[:50], X, 5)[1]
     assert np.mean([np.isin(t, f).mean() for t, f in zip(true, numbers, strict=True)]) > 0.9
+
+
+def test_the_metric_takes_two_vectors_and_broadcasts_nothing(fitted):
+    model, X, _ = fitted
+    metric = model.get_metric()
+    assert metric(X[:1], X[1:2]) == metric(X[0], X[1])
+    for wrong in (X[1][:1], 3.0, X[1, :3], X[:2]):
+        with pytest.raises(
+            ValueError, match=r"a vector must have shape \(4,\), one number per feature; got shape"
+        ):
+            metric(X[0], wrong)
+
+
+@pytest.mark.parametrize("model", SAVED, ids=name_of)
+def test_negative_labels_are_unknown(model):
+    X, y = labelled()
+    hidden = np.where(np.arange(len(y)) % 5 == 0, -1, y)
+    with pytest.warns(UserWarning, match=f"{(hidden < 0).sum()} rows have a negative label and are left out"):
+        found = clone(model).fit(X, hidden)
+    known = clone(model).fit(X[hidden >= 0], y[hidden >= 0])
+    np.testing.assert_array_equal(found.components_, known.components_)
+    assert found.score(X, hidden) == known.score(X[hidden >= 0], y[hidden >= 0])
+
+
+def test_weights_of_rows_without_a_label_are_left_out_too():
+    X, y = labelled()
+    hidden, weights = np.where(np.arange(len(y)) % 5 == 0, -1, y), 1.0 + np.arange(len(y)) % 3
+    known = hidden >= 0
+    for model in (RCA(2), BilinearSimilarity("sdca", n_triplets=200, regularization=1.0, random_state=0)):
+        with pytest.warns(UserWarning, match="rows have a negative label"):
+            found = clone(model).fit(X, hidden, sample_weight=weights)
+        alone = clone(model).fit(X[known], y[known], sample_weight=weights[known])
+        np.testing.assert_array_equal(found.pair_score(X[None, :2]), alone.pair_score(X[None, :2]))
+
+
+def test_labels_of_minus_one_and_one_are_two_classes():
+    X, y = labelled()
+    signs = np.where(y == 0, -1, 1)
+    found = LMNN().fit(X, signs)
+    np.testing.assert_array_equal(found.components_, LMNN().fit(X, signs > 0).components_)

@@ -1,5 +1,7 @@
 """OASIS takes the passive-aggressive steps of its paper, in any form of table and in any chunks."""
 
+import warnings
+
 import literal_similarity as literal
 import numpy as np
 import pytest
@@ -7,8 +9,10 @@ from literal_similarity import problem, tables
 from scipy.sparse import csr_array
 
 from nearer import Comparisons
+from nearer.monitor import Monitor
 from nearer.similarity import OASIS, BilinearSimilarity
 from nearer.similarity.oasis import oasis_steps
+from nearer.similarity.problem import Problem
 from nearer.similarity.triplets import Triplets
 
 
@@ -84,3 +88,14 @@ def test_equal_objects_teach_nothing():
     for table in (X, csr_array(X)):
         model = BilinearSimilarity("oasis").fit(table, comparisons=[[0, 1, 2]])
         np.testing.assert_array_equal(model.matrix_, np.eye(2))
+
+
+def test_features_too_small_for_any_step_are_told():
+    X, rows = problem(6, n=200)
+    problem_of = lambda size: Problem(Triplets(size * X, rows))  # noqa: E731
+    with pytest.warns(UserWarning, match="features are so small that steps of at most aggressiveness=0.1"):
+        OASIS().solve(problem_of(1e-8), None, Monitor(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OASIS().solve(problem_of(1.0), None, Monitor(1))
+        OASIS(aggressiveness=1e31).solve(problem_of(1e-8), None, Monitor(1))

@@ -13,10 +13,12 @@ __all__ = ["main"]
 
 COMMANDS = (
     "demo",
+    "questions",
     "fit",
     "stream",
     "score",
     "map",
+    "export",
     "neighbors",
     "check",
     "convert",

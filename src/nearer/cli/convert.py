@@ -5,17 +5,19 @@ from pathlib import Path
 import typer
 
 from nearer.cli.app import command, count, writing
-from nearer.cli.options import flag
+from nearer.cli.reading import COLUMNS, DROP_BAD_ROWS, ENCODING, read_answers
 from nearer.files import check_writable
 
 
 @command("nearer convert answers.csv answers.jsonl", "nearer convert responses.csv answers.npz --drop-bad-rows")
 def convert(
-    source: Path = typer.Argument(..., metavar="FROM", help="A file of answers."),
+    source: Path = typer.Argument(..., metavar="FROM", help="A file of answers; - is standard input."),
     target: Path = typer.Argument(
         ..., metavar="TO", help="The file to write: .csv, .tsv, .jsonl, .npy, .npz or .parquet."
     ),
-    drop_bad_rows: bool = flag("--drop-bad-rows", "Drop impossible rows instead of stopping."),
+    columns: str | None = COLUMNS,
+    encoding: str | None = ENCODING,
+    drop_bad_rows: bool = DROP_BAD_ROWS,
 ) -> None:
     """Rewrite answers in another format.
 
@@ -24,10 +26,13 @@ def convert(
     everything; .csv and .tsv keep text, without objects that were never asked about; .npy keeps only the numbers
     of objects.
     """
-    from nearer import read, write
+    from nearer import write
+    from nearer.formats.io import WRITTEN
+    from nearer.formats.tables import check_suffix
 
+    check_suffix(target, WRITTEN)  # before a large file is read
     check_writable(target, [source])
-    answers = read(source, bad_rows="drop" if drop_bad_rows else "raise")
+    answers = read_answers(source, columns, encoding, drop_bad_rows)
     with writing(target):
         write(answers, target)
     dropped = f"; {count(answers.n_dropped, 'bad row')} left out" if answers.n_dropped else ""

@@ -1,14 +1,16 @@
 """``nearer fit``: from answers, or features, to a model file, with a held-out score that says how good it is."""
 
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
 from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
 from nearer.cli.options import column, flag, given_options, number_or, option, output
+from nearer.cli.reading import COLUMNS, DROP_BAD_ROWS, ENCODING, read_answers
 from nearer.cli.training_data import TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
@@ -22,6 +24,9 @@ NOT_OF_MODELS = {
     "seed",
     "explain",
     "quiet",
+    "columns",
+    "encoding",
+    "drop_bad_rows",
 }  # arguments that are no options of a model
 
 
@@ -30,16 +35,18 @@ NOT_OF_MODELS = {
     "nearer fit monday.csv tuesday.csv --dims 3 --loss ste --seed 1 -o week.nearer",
     "nearer fit answers.csv --model kernel -o kernel.nearer",
     "nearer fit shoes.csv --model bilinear --labels kind -o shoes.nearer",
+    "nearer fit shoes.csv --model softmax --labels kind -o shoes.nearer",
     "nearer fit shoes.csv --model itml --comparisons answers.csv -o shoes.nearer",
     "nearer fit docs.parquet --text text --labels group --model low-rank --rank 30",
+    "nearer fit photos.csv --model label-ranker --labels tags -o photos.nearer",
 )
 def fit(
     files: list[Path] = typer.Argument(
         ...,
         metavar="FILE",
-        help="For a map or kernel, files of answers: .csv, .tsv, .jsonl, .npy, .npz, .parquet; several are "
-        "concatenated. For the other models one table of features: .csv, .tsv, .parquet, .npz, .npy; of "
-        "texts: .csv, .tsv, .jsonl, .parquet.",
+        help="For a map or kernel, files of answers: .csv, .tsv, .txt, .jsonl, .npy, .npz, .parquet, .xlsx; several "
+        "are concatenated; - is standard input. For the other models one table of features: .csv, .tsv, .txt, "
+        ".parquet, .xlsx, .npz, .npy; of texts: .csv, .tsv, .txt, .jsonl, .parquet, .xlsx.",
         show_default=False,
     ),
     out: Path | None = output(
@@ -51,17 +58,26 @@ def fit(
         "map",
         metavar="|".join(commands()),
         help="What to learn. From answers: a map of few dimensions, or a kernel of as many as it takes. "
-        "From features: a bilinear similarity, one of low rank, or a distance by LEGO, ITML, RCA or LMNN.",
+        "From features: a bilinear similarity, one of low rank, that of class probabilities (softmax: best for "
+        "objects of known classes), a distance by LEGO, ITML, RCA or LMNN, or a ranking of labels.",
     ),
-    labels: str | None = column("Features: the column that holds class labels."),
+    labels: str | None = column(
+        "Features: the column that holds class labels; for label-ranker any number of labels per object, separated "
+        "by semicolons."
+    ),
     comparisons: Path | None = option(
         "Features: a file of answers about the objects, instead of labels; by name, or by row number from 0. "
-        "Not for rca and lmnn.",
+        "Not for softmax, rca and lmnn.",
         metavar="ANSWERS",
     ),
-    text: str | None = column("Bilinear and low-rank: the column that holds texts, whose terms are the features."),
+    columns: str | None = COLUMNS,
+    encoding: str | None = ENCODING,
+    drop_bad_rows: bool = DROP_BAD_ROWS,
+    text: str | None = column(
+        "Bilinear, softmax and low-rank: the column that holds texts, whose terms are the features."
+    ),
     terms: int | None = option(
-        "Texts: how many terms to keep, the most informative ones.", "2,000; low-rank: 20,000", min=1
+        "Texts: how many terms to keep, the most informative ones.", "2,000; softmax, low-rank: 20,000", min=1
     ),
     names: str | None = column("Features: the column that holds the objects' names.", "name"),
     ignore: list[str] | None = column("Features: a column that is not a feature; may be given several times."),
@@ -70,45 +86,57 @@ def fit(
         "2; others: all",
         metavar="auto|NUMBER",
     ),
-    rank: int | None = option("Low-rank: the rank of the similarity.", "30", min=1),
+    rank: int | None = option(
+        "Low-rank and label-ranker: the rank.", "30, or all features; label-ranker: auto", min=1
+    ),
     loss: str | None = option(
         "The loss of an answer: auto, tste, ste, ckl, gnmds or soe; of a kernel gnmds, ste or ckl. With a loss, "
         "low-rank learns a distance.",
         "auto; kernel: gnmds; low-rank: none",
     ),
     solver: str | None = option(
-        "The solver of a map: lbfgs, svrg-sbb, svrg, sgd or batch; of a bilinear similarity: sdca or oasis; "
-        "of one of low rank: loreta, gd, pa or loreta-identify.",
-        "lbfgs; bilinear: sdca; low-rank: loreta",
+        "The solver of a map: lbfgs, svrg-sbb, svrg, sgd or batch; of a bilinear similarity: lbfgs, sdca or oasis; "
+        "of one of low rank: loreta, gd, pa or loreta-identify; of a label-ranker: loreta, pa, perceptron, "
+        "group-perceptron or popularity.",
+        "lbfgs; low-rank, label-ranker: loreta",
     ),
     regularization: str | None = option(
-        "Strength of the pull of all points to the center, or of a bilinear similarity to 0, which prevents "
-        "overfitting. auto tries several values on held-out data. 0 suits answers without errors. For "
-        "lmnn the share of the pull, between 0 and 1.",
+        "Strength of the pull of all points to the center, of a bilinear similarity to the plain one, or of the "
+        "weights of softmax to 0, which prevents overfitting. auto tries several values on held-out data. 0 suits "
+        "answers without errors. For lmnn the share of the pull, between 0 and 1.",
         "auto; lmnn: 0.5",
         metavar="auto|NUMBER",
     ),
     epochs: int | None = option(
-        "Maximum number of iterations: passes over the data; of a kernel rounds, of lmnn iterations.",
-        "300; kernel, itml: 1000; lmnn: 200; lego: 1",
+        "Maximum number of iterations: passes over the data; of a kernel rounds, of bilinear, softmax and lmnn "
+        "iterations.",
+        "300; kernel, itml: 1000; bilinear, softmax, lmnn: 200; lego: 1",
     ),
-    steps: int | None = option("Low-rank: number of steps.", "depends on the data", min=1),
+    steps: int | None = option("Low-rank and label-ranker: number of steps.", "depends on the data", min=1),
     learning_rate: str | None = option(
-        "Low-rank and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER"
+        "Low-rank, label-ranker and lego: the size of a step.", "auto; lego: 0.125", metavar="auto|NUMBER"
     ),
     triplets: int | None = option(
         "Bilinear: how many triplets to draw from labels.", "about 20 per object", min=1
     ),
     psd: bool = flag("--psd", "Keep the similarity positive semidefinite, a kernel, as low-rank does."),
-    early_stopping: bool = flag(
-        "--early-stopping", "Map and low-rank: stop when what is held out for this gets no better."
+    validation: str | None = option(
+        "Bilinear, softmax and low-rank: what auto is judged by, held-out objects or held-out classes. Take classes "
+        "where the model is for classes that are not in the labels.",
+        "auto",
+        metavar="auto|objects|classes",
     ),
-    held_out: float = typer.Option(
-        0.1,
-        min=0.0,
-        max=0.9,
-        help="Share of the answers, or of the objects of each class, that a first fit does not see and is "
-        "evaluated on. 0: fit only once, on everything.",
+    early_stopping: bool = flag(
+        "--early-stopping/--no-early-stopping",
+        "Map, low-rank and label-ranker: stop when what is held out for this gets no better, as low-rank does by "
+        "default where there are enough objects.",
+    ),
+    held_out: str = typer.Option(
+        "auto",
+        metavar="auto|SHARE",
+        help="What the accuracy is measured on. auto: all answers are held out in turn, in 25 parts, if there are at "
+        "most 20,000 for a map or 1,000 for a kernel. A share of the answers, or of the objects of each class, is "
+        "held out once from a first fit: 0.1 in other cases, and with --seconds. 0: fit only once, on everything.",
     ),
     seed: int = typer.Option(0, min=0, help="The same seed gives the same model."),
     by_subject: bool = flag(
@@ -126,12 +154,20 @@ def fit(
     A table of answers has a header that says what its columns are. Most often it is anchor,near,far: the
     anchor is nearer to the second object than to the third. Also understood are head,winner,loser; i,j,l,k
     for "i and j are nearer to each other than l and k"; odd-one-out answers (first,second,odd); and rankings
-    (anchor,rank1,rank2,...). Columns weight, subject and answer are optional. Objects are names or numbers.
+    (anchor,rank1,rank2,...); and anchor,choice1,choice2,response. Columns weight, subject and answer are optional;
+    --columns says which is which where the headers are others. Objects are names. Numbers are names too, unless all
+    of 0, 1, ... occur. Objects that were never asked about are left out of the model.
 
-    Accuracy is the share of comparisons that the model satisfies, by weight. The held-out accuracy is that of
-    a first fit on answers that it was not shown. The model that is saved is then fitted on all answers. What
-    is auto (loss, dimensions, regularization, learning rate) the first fit chooses and the second one takes over
-    (the regularization of a map or kernel in proportion to the number of answers); --explain shows the choice.
+    Accuracy is the share of comparisons that the model satisfies, by weight. The model that is saved is fitted on
+    all answers. The held-out accuracy is that of fits which were not shown the answers that they are judged by, nor
+    others to the same question; a guess is right in 50 %. In about 95 of 100 studies the interval contains the
+    accuracy of the saved model on new answers; if it does not exclude 50 %, the model is no better than guessing.
+    Where answers say whose they are, a second interval takes people as the units. Where questions were asked more
+    than once, the ceiling says what the best model could reach.
+
+    What is auto (loss, dimensions, regularization, learning rate, and other settings of bilinear and softmax) every
+    fit chooses by itself. Where a share is held out once, the second fit takes over what the first one chose
+    (the regularization of a map or kernel in proportion to the number of answers). --explain shows the choice.
 
     A kernel is a table of how similar any two objects are. It suits up to some thousand objects, and for the
     losses gnmds and ste the fit reports how far from the best kernel it can be at most.
@@ -146,59 +182,85 @@ def fit(
     are most informative about the class, or with --comparisons those that are in most texts, weighted by tf-idf;
     held-out objects do not influence the choice. Columns other than those of --labels and --names are ignored.
 
+    A label-ranker ranks labels, of which an object may have several, by the features: cells of --labels hold them
+    separated by semicolons. Mean average precision is 1 if the true labels of each held-out object always come first.
+
     An option that is not for the model is refused, with the models that it is for.
 
-    Ctrl-C stops after the current epoch (of a kernel: round; of lego and itml: pass; of lmnn: iteration; of
-    low-rank: chunk of steps) and saves the model so far in a file beside the model file, which stays as it was. Of
-    rca nothing is saved.
+    Ctrl-C stops after the current epoch (of a kernel: round; of lego and itml: pass; of bilinear, softmax and
+    lmnn: iteration; of low-rank and label-ranker: chunk of steps) and saves the model so far in a file beside the
+    model file, which stays as it was. Of rca nothing is saved.
     """
     arguments = locals()
     begun = time.perf_counter()
     if out is None:
-        out = Path(f"{files[0].stem}.nearer")
+        if str(files[0]) == "-":
+            raise ValueError("answers on standard input have no name: name the model file to write with -o")
+        packed = files[0].suffix.lower() == ".gz"
+        out = Path(f"{Path(files[0].stem).stem if packed else files[0].stem}.nearer")
         if out.exists():
             raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
     check_writable(out, files if comparisons is None else [*files, comparisons])
     options = given_options({name: arguments[name] for name in arguments if name not in NOT_OF_MODELS})
+    share = number_or(held_out, ("auto",), "held-out")
+    if share != "auto" and not 0.0 <= float(share) <= 0.9:
+        raise ValueError(f"--held-out must be auto or a share from 0 to 0.9; got {held_out}")
     for name in {"dims", "regularization", "learning-rate"} & set(options):
         options[name] = number_or(options[name], ("auto",), name)
     if isinstance(options.get("dims"), float) and options["dims"].is_integer():
         options["dims"] = int(options["dims"])
     estimator = make_model(model, options, seed)
-    data = read_data(files, options, estimator)
+    data = read_data(
+        files, options, estimator, lambda path: read_answers(path, columns, encoding, drop_bad_rows, quiet)
+    )
     if by_subject:
         data = data.by_subject()
     if not quiet and model not in WITHOUT_LOOPS:
         note_if_compiling()
-    print_facts(data.describe())  # before the long work
-    learned, how = _fit(estimator, data, held_out, seed, quiet, out)
+    scales = getattr(last_step(estimator)[1], "_scales_features", False)
+    print_facts(data.describe(is_scaled=scales))  # before the long work
+    learned, how = _fit(estimator, data, share, seed, quiet, out)
     save(learned, out)
     if explain:
         _print_selection(last_step(learned)[1])
     print_facts([("saved", f"{out}, {how} {data.size}"), ("seconds", f"{time.perf_counter() - begun:.1f}")])
 
 
-def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
-    """Fit a part of the data and evaluate it on the rest, if there is enough; then fit all of it."""
+def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, out: Path) -> tuple[Any, str]:
+    """Fit all of the data and cross-validate, or fit a part, evaluate it on the rest, and then fit all."""
+
+    def interrupt(fitted: Any, when: str) -> NoReturn:
+        partial = out.with_name(f"{out.stem}.partial{out.suffix}")
+        save(fitted, partial)
+        print_note(f"interrupted{when}; the model so far is in {partial}")
+        raise typer.Exit(INTERRUPTED)
 
     def fit_on(part: Any) -> Any:
         fitted, interrupted = fit_copy(model, part.fit, quiet)
         if interrupted:
-            partial = out.with_name(f"{out.stem}.partial{out.suffix}")
-            save(fitted, partial)
             n_iter = getattr(last_step(fitted)[1], "n_iter_", None)
-            after = "" if n_iter is None else f" after {count(n_iter, 'iteration')}"
-            print_note(f"interrupted{after}; the model so far is in {partial}")
-            raise typer.Exit(INTERRUPTED)
+            interrupt(fitted, "" if n_iter is None else f" after {count(n_iter, 'iteration')}")
         return fitted
 
+    estimator, begun = last_step(model)[1], time.perf_counter()
+    seconds = getattr(estimator, "max_seconds", None)
+    if held_out == "auto" and seconds is None and data.can_cross_validate(model):
+        learned = fit_on(data)
+        print_facts(data.evaluate(learned, None))
+        try:
+            print_facts(data.cross_validate(model, seed, not quiet and sys.stderr.isatty()).facts())
+        except ValueError as error:
+            print_facts([("held out", f"none: {error}")])
+        except KeyboardInterrupt:
+            interrupt(learned, " during cross-validation")
+        print_facts(describe_model(learned, data.table, []))
+        return learned, "fitted on all"
+    share = 0.1 if held_out == "auto" else float(held_out)
     try:
-        train, test = data.split(held_out, seed) if held_out else (data, None)
+        train, test = data.split(share, seed) if share else (data, None)
         reason = "none, as asked"
     except TooFewError as error:
         train, test, reason = data, None, f"none: {error}"
-    estimator, begun = last_step(model)[1], time.perf_counter()
-    seconds = getattr(estimator, "max_seconds", None)
     if seconds is not None and test is not None:
         estimator.set_params(max_seconds=0.6 * seconds)
     trial = fit_on(train)
@@ -206,8 +268,8 @@ def _fit(model: Any, data: Any, held_out: float, seed: int, quiet: bool, out: Pa
     if test is None:
         print_facts([("held out", reason), *describe_model(trial, data.table, [])])
         return trial, "fitted on all"
-    share = len(train.answers) / len(data.answers) if data.table is None else 1.0
-    chosen = take_settings(model, trial, share)
+    ridge_share = len(train.answers) / len(data.answers) if data.table is None else 1.0
+    chosen = take_settings(model, trial, ridge_share)
     if seconds is not None:
         estimator.set_params(max_seconds=max(seconds - (time.perf_counter() - begun), 0.1 * seconds))
     learned = fit_on(data)

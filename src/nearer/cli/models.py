@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli.app import Facts, count, print_note, some, writing
-from nearer.registry import FEATURES, REGISTRY, commands, load
+from nearer.registry import FEATURES, LABELS, REGISTRY, commands, load
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from nearer.formats import FeatureTable
 
-SAME_NAME = ("rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping")
+SAME_NAME = ("rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping", "validation")
 PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "dims": "n_components",
     "epochs": "max_iter",
@@ -31,10 +29,8 @@ PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "seconds": "max_seconds",
     "jobs": "n_jobs",
 }
-SEARCHED = ("n_components", "loss", "regularization", "learning_rate")  # parameters that "auto" searches for
 N_TERMS = {"bilinear": 2_000}  # its matrix has a row and a column per term; others: as many as TextFeatures has
 WITHOUT_LOOPS = ("kernel", "rca")  # their fits compile nothing
-FLAT = 1e-6  # a dimension of a kernel narrower than this share of the widest is not shown
 
 
 def make_model(name: str, options: Mapping[str, Any], seed: int) -> Any:
@@ -76,8 +72,10 @@ def options_of(name: str) -> set[str]:
     model = load(commands()[name])()
     known = model.get_params(deep=False)
     options = {option for option in PARAMETERS if PARAMETERS[option] in known}
-    if REGISTRY[commands()[name]].section == FEATURES:
+    section = REGISTRY[commands()[name]].section
+    if section in (FEATURES, LABELS):
         options |= {"labels", "names", "ignore"}
+    if section == FEATURES:
         options |= {"comparisons"} & set(inspect.signature(model.fit).parameters)
         if model.__sklearn_tags__().input_tags.sparse:
             options |= {"text", "terms"}
@@ -127,34 +125,18 @@ def last_step(model: Any) -> tuple[Any, Any]:
 
 def take_settings(model: Any, trial: Any, ridge_share: float) -> list[str]:
     """Set the parameters of a model that are "auto" to what a trial fit chose; return which."""
-    estimator, tried = last_step(model)[1], last_step(trial)[1]
-    if getattr(tried, "selection_", None) == []:
-        return []  # nothing could be judged: all of the data may be enough
-    searched = [parameter for parameter in SEARCHED if getattr(estimator, parameter, None) == "auto"]
-    values = chosen_settings(tried)
-    chosen = {parameter: values[parameter] for parameter in searched if parameter in values}
-    if "regularization" in chosen:
-        # A ridge is worth a number of answers, and the trial fit had this share of them (as in `nearer.selection`).
-        chosen["regularization"] *= ridge_share
+    from nearer.selection.chosen import settings_in_place_of_auto
+
+    estimator = last_step(model)[1]
+    chosen = settings_in_place_of_auto(estimator, last_step(trial)[1], ridge_share)
     estimator.set_params(**chosen)
     return list(chosen)
 
 
-def chosen_settings(estimator: Any) -> dict[str, Any]:
-    """Return the settings that a fitted estimator used, as far as "auto" may choose them."""
-    chosen: dict[str, Any] = next(
-        (record for record in getattr(estimator, "selection_", None) or [] if record["chosen"]), {}
-    )
-    used = {
-        parameter: getattr(estimator, f"{parameter}_", None) for parameter in ("regularization", "learning_rate")
-    }
-    return {name: chosen[name] for name in ("n_components", "loss") if name in chosen} | {
-        name: value for name, value in used.items() if value is not None
-    }
-
-
 def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
     """Return facts about a fitted model: terms, settings, steps, and how far it is from the optimum at most."""
+    from nearer.selection.chosen import chosen_settings
+
     before, estimator = last_step(model)
     facts = [] if before is None else _describe_terms(before, table)
     for parameter, value in chosen_settings(estimator).items():
@@ -162,7 +144,8 @@ def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
         if auto or parameter in chosen or parameter in ("regularization", "learning_rate"):
             how = ", chosen by auto" if auto else ", chosen on the held-out fit" if parameter in chosen else ""
             name = "dimensions" if parameter == "n_components" else parameter.replace("_", " ")
-            facts.append((name, (f"{value:.3g}" if isinstance(value, float) else str(value)) + how))
+            value = f"{value:.3g}" if isinstance(value, float) else "none" if value is None else str(value)
+            facts.append((name, value + how))
     if hasattr(estimator, "n_steps_"):
         facts.append(("steps", f"{estimator.n_steps_:,}"))
     end = "converged" if getattr(estimator, "converged_", False) else "not converged"
@@ -213,17 +196,6 @@ def check_objects(model: Any, path: Path) -> None:
         raise ValueError(f"{path} is a {kind}: such a model has no objects of its own to compare or map")
 
 
-def points_of(model: Any) -> "np.ndarray":
-    """Return the points of a map, or of a kernel in all its dimensions, the widest first."""
-    import numpy as np
-
-    if hasattr(model, "embedding_"):
-        return np.asarray(model.embedding_)
-    points = np.asarray(model.embed(len(model.kernel_)))
-    widths = np.linalg.norm(points, axis=0)
-    return points[:, : max(2, int((widths > FLAT * widths[0]).sum()))]
-
-
 def known_objects(model: Any, table: "FeatureTable | None") -> tuple[int, Sequence[str] | None, str]:
     """Return how many objects a model or its table has, their names, and what has them, for messages."""
     if table is not None:
@@ -243,7 +215,7 @@ def find_object(text: str, names: Sequence[str] | None, n: int, owner: str) -> i
     """Return the number of the object that a person means by a name or number; `owner` is what has the objects."""
     if names is not None and text in names:
         return names.index(text)
-    if text.isdecimal() and int(text) < n:
+    if text.isdecimal() and int(text) < n and not all(name.isdecimal() for name in names or "x"):
         return int(text)
     by_case = {name.casefold(): name for name in names or ()}
     similar = [by_case[match] for match in get_close_matches(text.casefold(), by_case, n=3, cutoff=0.65)]

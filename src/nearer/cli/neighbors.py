@@ -35,7 +35,10 @@ def neighbors(
     place = find_object(name, known, n, owner)
     heading = "nearest to {}"
     if table is None:
-        values, numbers = learned.neighbors([place], min(k, n - 1)) if n > 1 else ([[]], [[]])
+        others = int(learned._asked().sum()) - 1
+        asked = place if known is None else known[place]
+        values, nearest = learned.neighbors(asked, min(k, others)) if others > 0 else ([[]], [[]])
+        numbers = nearest if known is None else [[known.index(name) for name in nearest[0]]]
     else:
         heading = "nearest to {}, by distance" if hasattr(learned, "distance") else "most like {}, by similarity"
         # One more, since the object itself is usually among them; by a similarity it need not be.

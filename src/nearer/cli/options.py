@@ -17,8 +17,8 @@ def column(help: str, default: str | bool = False) -> Any:
 
 
 def flag(name: str, help: str, *short: str) -> Any:
-    """Return an option that is on or off."""
-    return typer.Option(False, name, *short, help=help)
+    """Return an option that is on, or off where it is not given; "--on/--off" as its name can also turn it off."""
+    return typer.Option(None, name, *short, help=help, show_default=False)
 
 
 def output(help: str, default: str | bool = False) -> Any:
@@ -26,7 +26,7 @@ def output(help: str, default: str | bool = False) -> Any:
     return typer.Option(None if default else ..., "-o", "--output", help=help, show_default=default)
 
 
-ANSWERS: Any = typer.Argument(..., metavar="ANSWERS", help="A file of answers.")
+ANSWERS: Any = typer.Argument(..., metavar="ANSWERS", help="A file of answers; - is standard input.")
 MODEL: Any = typer.Argument(..., metavar="MODEL", help="A model file of nearer fit or stream.")
 FEATURES = option("For a model of features: the table of the objects' features.")
 NAMES = column("The column of --features that holds names.", "name")
@@ -44,5 +44,5 @@ def number_or(value: str, words: Sequence[str], option: str) -> float | str:
 
 def given_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the options that are on the command line, by their names there."""
-    given = {name: value for name, value in arguments.items() if value is not None and value is not False}
+    given = {name: value for name, value in arguments.items() if value is not None}
     return {name.replace("_", "-"): value for name, value in given.items() if value != []}

@@ -75,13 +75,10 @@ class PrequentialModel:
         """Return the weight of the rows that the model predicts right, and of all; unknown objects are wrong."""
         import numpy as np
 
-        from nearer.comparisons.coerce import match_objects
-
         weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
-        names = comparisons.names if comparisons.names is None else self._names or ()
-        right = (match_objects(comparisons, names, self.n_objects) < self.n_objects).all(axis=1)
-        if right.any():
-            right &= self.model.predict(comparisons) == 1
+        if not self.n_objects:
+            return 0.0, float(weights.sum())
+        right = self.model.predict(comparisons, unknown="skip") == 1
         return float(weights[right].sum()), float(weights.sum())
 
     def _partial_fit(self, comparisons: "Comparisons") -> None:

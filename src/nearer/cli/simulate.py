@@ -31,10 +31,13 @@ def simulate(
     import numpy as np
 
     from nearer import Comparisons, write
+    from nearer.formats.io import WRITTEN
+    from nearer.formats.tables import check_suffix
     from nearer.simulate import comparisons_from_points
 
     if europe and (objects is not None or dims is not None):
         raise ValueError("--europe brings its own objects: leave --objects and --dims out")
+    check_suffix(out, WRITTEN)
     check_writable(out)
     random = np.random.default_rng(seed)
     names = None

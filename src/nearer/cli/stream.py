@@ -181,6 +181,8 @@ def _learn(
             is_new = learner.learn(value)
         except ValueError as error:
             problem = f" {error.problem}" if isinstance(error, BadRowError) else f": {error}"
+            if number == 1 and "is not JSON" in problem:
+                problem += "; make such lines of a table by: nearer convert answers.csv answers.jsonl"
             if not skip_bad:
                 raise BadLineError(f"{WHERE}, line {number}{problem}") from None
             n_bad += 1
@@ -205,13 +207,20 @@ def _print_summary(learner: PrequentialModel, out: Path, before: int, n_bad: int
     earlier = f", after {count(before, 'comparison')} learned before" if before else ""
     facts = [
         ("answers", f"{learner.n_answers:,}{earlier}"),
-        ("objects", f"{learner.n_objects:,}"),
+        ("objects", _count_objects(model)),
         ("predicted", f"{right}, {recent}"),
         _describe(model),
     ]
     if n_bad:
         facts.append(("bad lines", f"{n_bad:,} left out"))
     print_facts([*facts, ("saved", str(out))])
+
+
+def _count_objects(model: Any) -> str:
+    """Return how many objects a model has learned about; numbers with gaps leave a place for others."""
+    asked = model._asked()
+    never = len(asked) - int(asked.sum())
+    return f"{asked.sum():,}" + (f" ({never:,} more never asked about)" if never else "")
 
 
 def _describe(model: Any) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons.layouts import Names
+from nearer.comparisons.objects import Names, numbers_of_names
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -47,7 +47,7 @@ def concatenate(parts: "list[Comparisons]") -> dict[str, Any]:
         raise ValueError("there is nothing to concatenate: no parts were given")
     if len({part.shape[1] for part in parts}) == 2:
         parts = [part.as_quadruplets() for part in parts]
-    names, indices = _common_names([part.names for part in parts])
+    names, indices = _common_names(_names_alike(parts))
     rows = [part.rows if new is None else new[part.rows] for part, new in zip(parts, indices, strict=True)]
     fields: dict[str, Any] = {
         "rows": np.concatenate(rows),
@@ -69,6 +69,15 @@ def concatenate(parts: "list[Comparisons]") -> dict[str, Any]:
         answers = [part.answers + start for part, start in zip(parts, starts, strict=True)]
         fields["answers"] = np.concatenate(answers)
     return fields
+
+
+def _names_alike(parts: "list[Comparisons]") -> list[Names]:
+    """Return the names of each part; numbers are names too if all names of the other parts are numbers."""
+    all_names = [part.names for part in parts]
+    named = [names for names in all_names if names is not None]
+    if len(named) in (0, len(parts)) or any(numbers_of_names(names) is None for names in named):
+        return all_names
+    return [tuple(map(str, range(part.n_objects))) if part.names is None else part.names for part in parts]
 
 
 def _common_names(all_names: list[Names]) -> tuple[Names, list[NDArray[np.int32] | None]]:

@@ -4,6 +4,7 @@ Each function returns a read-only array (or tuple) of the type that the rest of 
 ValueError that says what was passed and what is expected.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -11,8 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer.comparisons.objects import MISSING, NUMBER, Column
 from nearer.comparisons.rows import BadRowError
 
+DECIMAL_COMMA = re.compile(r"[0-9]*,([0-9]{1,2}|[0-9]{4,})|0*,[0-9]+")
+INTEGER = re.compile(r"[+-]?[0-9]+")
+LONGEST = 40  # characters; longer text fits into no type of number
 EXACT = 2**53  # every integer up to here is a float
 
 
@@ -56,6 +61,32 @@ def _text(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell)
 
 
+def parse_cells(cells: Column) -> NDArray[Any]:
+    """Return text cells as integers, floats (a missing one is NaN), booleans or text, whichever fits them all."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
+        return cells
+    texts = list(cells)
+    if not all(type(cell) is str for cell in texts):
+        return from_values(texts)
+    distinct = set(texts)
+    whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
+    # Integers that do not fit into 64 bits stay text, so that different long ids stay different.
+    if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
+        return np.array([int(cell) for cell in texts], dtype=np.int64)
+    if any(map(_is_float, distinct)) and all(cell in MISSING or _is_float(cell) for cell in distinct):
+        return np.array([float("nan" if cell in MISSING else cell) for cell in texts], dtype=np.float64)
+    if distinct <= {"true", "false", "True", "False"}:
+        return np.array([cell.lower() == "true" for cell in texts], dtype=bool)
+    return np.array(texts, dtype=np.str_)
+
+
+def _is_float(text: str) -> bool:
+    """Whether a text is a number that a float holds; long integers, such as ids, are not."""
+    if INTEGER.fullmatch(text):
+        return len(text) < LONGEST and abs(int(text)) <= EXACT
+    return NUMBER.fullmatch(text) is not None
+
+
 def clean_numbers(
     values: Any, name: str, n_rows: int, drop: bool = False, low: float = 0.0, high: float = np.inf
 ) -> NDArray[np.float64]:
@@ -66,7 +97,7 @@ def clean_numbers(
         column = np.array(values, dtype=object)
     if column.shape != (n_rows,):
         raise ValueError(f"{name}s must have one value for each of the {n_rows} rows; got shape {column.shape}")
-    cells = column if column.dtype.kind in "biuf" else [_number(cell) for cell in column.tolist()]
+    cells = column if column.dtype.kind in "biuf" else [as_number(cell) for cell in column.tolist()]
     numbers = np.asarray(cells, dtype=np.float64)
     bad = ~(np.isfinite(numbers) & (numbers >= low) & (numbers <= high))
     if bad.any():
@@ -79,7 +110,10 @@ def clean_numbers(
     return freeze(numbers)
 
 
-def _number(cell: Any) -> float:
+def as_number(cell: Any) -> float:
+    """Return a cell as a number, also with a decimal comma; NaN if it is none, or may have a comma for thousands."""
+    if isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell.strip()):
+        cell = cell.replace(",", ".")
     try:
         return float(cell)
     except (TypeError, ValueError):

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from nearer.comparisons.answers import FromAnswers
 from nearer.comparisons.chunks import ComparisonSource, concatenate
 from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
-from nearer.comparisons.layouts import fields_of_frame
+from nearer.comparisons.display import TableDisplay
+from nearer.comparisons.fields import fields_of_frame
+from nearer.comparisons.objects import number_names
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import Rows, clean_rows, drop_rows, flip_rows, question_codes, select_rows
 
@@ -23,20 +25,20 @@ if TYPE_CHECKING:
     from nearer.comparisons.report import Report
 
 
-class Comparisons(FromAnswers):
+class Comparisons(FromAnswers, TableDisplay):
     """Comparisons of distances between objects; frozen.
 
     Parameters
     ----------
-    rows : array-like of int, shape (n, 3) or (n, 4), or DataFrame, or Comparisons
+    rows : array-like of int or str, shape (n, 3) or (n, 4), or DataFrame, or Comparisons
         Three columns (a, b, c) say that a is nearer to b than to c; four columns (i, j, l, k) say that i
-        and j are nearer to each other than l and k. A DataFrame is read by its headers where these are
-        understood (see `nearer.comparisons.layouts`), by position otherwise. Comparisons keep their columns,
-        except those passed again.
+        and j are nearer to each other than l and k. Objects are given by number, from 0, or by name. A DataFrame
+        is read by its headers where these are understood (see `nearer.comparisons.layouts`), by position
+        otherwise. Comparisons keep their columns, except those passed again.
     n_objects : int, optional
         Number of objects; by default the number of `names`, or one more than the largest index in the rows.
     names : sequence of str, optional
-        One name per object.
+        One name per object; by default, of rows of names, all of these in alphabetical order.
     weights : array-like of float, shape (n,), optional
         Weight of each row; finite and at least 0.
     subjects : array-like, shape (n,), optional
@@ -70,6 +72,8 @@ class Comparisons(FromAnswers):
     >>> cities = Comparisons([[0, 1, 2], [1, 0, 2]], names=["Vienna", "Prague", "Rome"])
     >>> cities
     Comparisons(2 triplets, 3 objects)
+    >>> Comparisons([["Vienna", "Prague", "Rome"]]).names
+    ('Prague', 'Rome', 'Vienna')
     >>> Comparisons([[0, 1, 2], [4, 4, 2]])
     Traceback (most recent call last):
     nearer.comparisons.rows.BadRowError: row 1 compares object 4 with itself
@@ -112,6 +116,7 @@ class Comparisons(FromAnswers):
             known = fields_of_frame(rows)
         rows = known.pop("rows", rows)
         fields |= {key: value for key, value in known.items() if fields.get(key) is None}
+        rows, fields["names"] = number_names(rows, fields["names"], drop, n_objects)
         names, n_known = clean_names(fields["names"], n_objects)
         rows, n_objects, keep = clean_rows(rows, n_objects=n_known, names=names, drop=drop)
         n_rows = len(rows) if keep is None else len(keep)
@@ -345,7 +350,8 @@ class Comparisons(FromAnswers):
     def concat(cls, parts: Iterable["Comparisons"]) -> "Comparisons":
         """Concatenate several; answers of different parts stay different.
 
-        Objects are matched by name if all parts have names, by index if none has. Triplets become quadruplets
+        Objects are matched by name if all parts have names, by index if none has; where the names are numbers, an
+        index is as good as a name. Triplets become quadruplets
         where both occur. A part without weights has weights of 1; subjects and extra columns are kept if every
         part has them.
 

@@ -1,23 +1,25 @@
 """The meaning of a table's headers: one list of layouts for all file formats and for DataFrames.
 
 Case, blanks, dots and hyphens of headers are ignored (``Odd one-out`` is ``odd_one_out``). Columns that belong to
-no layout are kept as extra columns, so an export of a survey can be read unchanged.
+no layout are kept as extra columns, so an export of a survey can be read unchanged. Where the headers are others,
+the caller says which column is which.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons.answers import PICKED, expand_picked, expand_rankings
-from nearer.comparisons.columns import EXACT, clean_numbers, from_values
-from nearer.comparisons.rows import BadRowError
+from nearer.comparisons.answers import PICKED
+from nearer.comparisons.columns import clean_numbers, parse_cells
+from nearer.comparisons.objects import Column
+from nearer.comparisons.responses import READINGS, normalize
 
-Column = Sequence[Any] | NDArray[Any]
-Names = tuple[str, ...] | None
+Roles = Mapping[str, str]  # the column of a table for each header that is understood
 
 
 def _picked(short: str, long: str) -> list[tuple[str, ...]]:
@@ -38,7 +40,21 @@ LAYOUTS: dict[str, list[tuple[str, ...]]] = {
         ("a", "b", "c"),
         ("i", "j", "k"),
     ],
+    "choice": [("anchor", "choice1", "choice2", "response")],
 }
+# Other headers of a choice, as programs for experiments and their users call them.
+ANCHORS = ("anchor", "target", "reference", "standard", "sample", "probe", "query", "stimulus")
+CHOICES = [
+    ("choice1", "choice2"),
+    ("choice_1", "choice_2"),
+    ("option1", "option2"),
+    ("option_1", "option_2"),
+    ("alternative1", "alternative2"),
+    ("comparison1", "comparison2"),
+    ("left", "right"),
+    ("choices",),  # a list
+]
+RESPONSES = ("response", "choice", "chosen", "selected", "picked")
 
 
 class OptionalColumn(NamedTuple):
@@ -64,10 +80,15 @@ OPTIONAL: dict[str, OptionalColumn] = {
     "answers": OptionalColumn(("answer", "answers", "answer_id")),
 }
 ARGUMENTS = ("weights", "subjects", "answers")
-RANKING_SEPARATOR = ";"
-LONGEST = 40  # characters; longer text fits into no type of number
-INTEGER = re.compile(r"[+-]?[0-9]+")
-NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
+LETTERS = [("a", "b", "c"), ("i", "j", "k")]
+# What a column can be said to mean, and the part of it that an error message lists.
+ROLES = {name for choices in LAYOUTS.values() for choice in choices for name in choice}
+ROLES |= {*ANCHORS, *RESPONSES, *(name for pair in CHOICES for name in pair)}
+ROLES |= {name for column in OPTIONAL.values() for name in column.headers}
+MAIN_ROLES = [
+    "anchor", "near", "far", "choice1", "choice2", "response", "first", "second", "third", "odd", "central", "ranking",
+    "i", "j", "l", "k", "weight", "subject", "answer",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,31 +96,92 @@ class Layout:
     """The columns of a table, by their meaning."""
 
     kind: str
-    objects: tuple[str, ...]
+    objects: tuple[str, ...]  # columns of objects
     optional: Mapping[str, str]
     others: tuple[str, ...]
+    response: str | None = None  # the column that says which of the objects was chosen
+    reading: str | None = None  # how it says so, if that is known; see `nearer.comparisons.responses`
 
 
-def understand(headers: Sequence[str]) -> Layout | None:
-    """Return the layout of a table by its headers, or None."""
-    known: dict[str, str] = {}
+def understand(headers: Sequence[str], roles: Roles | None = None) -> Layout | None:
+    """Return the layout of a table by its headers, or None; `roles` say which header is which."""
+    roles = {normalize(role): header for role, header in (roles or {}).items()}
+    readings = {role: role.rpartition("_")[2] for role in roles if role not in ROLES and _bare_role(role) in ROLES}
+    known = {_bare_role(role): header for role, header in roles.items()}
+    wanted = {role for role in known if not any(role in column.headers for column in OPTIONAL.values())}
     for header in headers:
-        known.setdefault(re.sub(r"[\s.\-]+", "_", header.strip().lower()), header)
+        if header not in roles.values():
+            known.setdefault(normalize(header), header)
+    for kind, choice in _layouts(known):
+        if wanted <= set(choice):
+            columns = tuple(known[name] for name in choice)
+            has_response = kind == "choice" or (kind in PICKED and len(choice) == 4)
+            optional = {
+                what: known[next(name for name in column.headers if name in known)]
+                for what, column in OPTIONAL.items()
+                if any(name in known for name in column.headers)
+            }
+            used = {*columns, *optional.values()}
+            others = tuple(name for name in headers if name not in used)
+            if not has_response:
+                return Layout(kind, columns, optional, others)
+            reading = next(iter(readings.values()), None)
+            return Layout(kind, columns[:-1], optional, others, columns[-1], reading)
+    return None
+
+
+def understand_questions(headers: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the headers of the anchor and the choices of a table of questions without answers; None for any other."""
+    layout = understand([*headers, "response"])
+    is_question = layout is not None and layout.kind == "choice" and understand(headers) is None
+    return layout.objects if layout is not None and is_question else None
+
+
+def _bare_role(role: str) -> str:
+    """Return a role without the reading that may be appended to it, as in ``response_index``."""
+    bare, _, reading = role.rpartition("_")
+    return bare if reading in READINGS and role not in ROLES else role
+
+
+def _layouts(known: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the layouts that some headers have, those first that say more."""
+    weak = []
     for kind, choices in LAYOUTS.items():
         for choice in choices:
+            if "rank2" in choice:
+                ranks = [name for name in known if re.fullmatch("rank[0-9]+", name)]
+                choice = ("anchor", *sorted(ranks, key=lambda name: int(name[4:]))) if "rank2" in ranks else choice
             if all(name in known for name in choice):
-                if "rank2" in choice:
-                    ranks = [name for name in known if re.fullmatch("rank[0-9]+", name)]
-                    choice = ("anchor", *sorted(ranks, key=lambda name: int(name[4:])))
-                objects = tuple(known[name] for name in choice)
-                optional = {
-                    what: known[next(name for name in column.headers if name in known)]
-                    for what, column in OPTIONAL.items()
-                    if any(name in known for name in column.headers)
-                }
-                used = {*objects, *optional.values()}
-                return Layout(kind, objects, optional, tuple(name for name in headers if name not in used))
-    return None
+                # Letters may be those of a choice, whose response must not be overlooked.
+                if choice in LETTERS and kind == "triplets":
+                    weak.append((kind, choice))
+                else:
+                    yield kind, choice
+    for anchor, pair, response in product(ANCHORS, CHOICES, RESPONSES):
+        if all(name in known for name in (anchor, *pair, response)):
+            yield "choice", (anchor, *pair, response)
+    for (_, letters), response in product(weak, RESPONSES):
+        if response in known:
+            yield "choice", (*letters, response)
+    yield from weak
+
+
+def check_roles(roles: Roles, headers: Sequence[str]) -> dict[str, str]:
+    """Return the column of each role, spelled as in the table; ValueError for an unknown role or column."""
+    found = {}
+    for role, header in roles.items():
+        bare = _bare_role(normalize(str(role)))
+        if bare not in ROLES and not re.fullmatch("rank[0-9]+", bare):
+            raise ValueError(
+                f"there is no meaning {role!r} for a column; the meanings are {', '.join(MAIN_ROLES)}"
+            )
+        spelled = [str(header)] if str(header) in headers else []
+        spelled += [name for name in headers if normalize(name) == normalize(str(header))]
+        if not spelled:
+            listed = ", ".join(map(repr, headers))
+            raise ValueError(f"there is no column {str(header)!r} for {role}; there are {listed}")
+        found[str(role)] = spelled[0]
+    return found
 
 
 def understood_headers() -> str:
@@ -107,149 +189,3 @@ def understood_headers() -> str:
     lines = [f"  {kind}: {' · '.join(map(','.join, choices))}" for kind, choices in LAYOUTS.items()]
     optional = ", ".join(column.headers[0] for column in OPTIONAL.values())
     return "\n".join([*lines, f"  and, with any of these: {optional}; other columns are kept as they are"])
-
-
-def fields_of_columns(
-    layout: Layout, columns: Mapping[str, Column], names: Sequence[str] | None = None, drop: bool = False
-) -> tuple[dict[str, Any], NDArray[np.intp]]:
-    """Return the arguments of `Comparisons`, and the line of the table that each row comes from.
-
-    Without `names`, cells that are all numbers are numbers of objects; otherwise the sorted distinct cells are names.
-    """
-    cells = [columns[name] for name in layout.objects]
-    if layout.kind == "ranking":
-        rows, line, names = _read_rankings(cells, names, drop)
-    else:
-        numbers, names = number_objects(cells, names, drop)
-        rows = np.column_stack(numbers)
-        line = np.arange(len(rows))
-        if layout.kind in PICKED:
-            picked = rows[:, 3] if rows.shape[1] == 4 else None
-            if drop and picked is not None:  # none of the three was picked: make the row invalid
-                rows[~(rows[:, :3] == rows[:, 3:]).any(axis=1)] = -1
-            rows, line = expand_picked(rows[:, :3], picked, layout.kind)
-    fields: dict[str, Any] = {"rows": rows, "names": names}
-    optional = {what: OPTIONAL[what].read(columns[name], drop)[line] for what, name in layout.optional.items()}
-    fields |= {what: optional.pop(what) for what in ARGUMENTS if what in optional}
-    if len(line) > len(cells[0]) and "answers" not in fields:
-        fields["answers"] = line
-    fields["extra"] = {name: parse_cells(columns[name])[line] for name in layout.others} | optional
-    return fields, line
-
-
-def number_objects(
-    columns: Sequence[Column], names: Sequence[str] | None, drop: bool = False
-) -> tuple[list[NDArray[Any]], Names]:
-    """Return cells that hold names or numbers of objects as numbers, and the names if they hold names."""
-    if all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in columns):
-        return [np.asarray(column) for column in columns], None if names is None else tuple(names)
-    texts = [[_text(cell) for cell in column] for column in columns]
-    stripped = {cell: cell.strip() for cell in set().union(*texts)}
-    number: Mapping[str, float]  # of each distinct cell; -1 or NaN: no object
-    if names is None and all(not text or NUMBER.fullmatch(text) for text in stripped.values()):
-        number = {cell: float(text or "nan") for cell, text in stripped.items()}
-    else:
-        names = tuple(sorted(set(stripped.values()) - {""}) if names is None else names)
-        index = {name: i for i, name in enumerate(names)}
-        number = {cell: index.get(cell, index.get(text, -1)) for cell, text in stripped.items()}
-    if not drop and any(value < 0 or value != value for value in number.values()):
-        for row, cells in enumerate(zip(*texts, strict=True)):
-            for cell in cells:
-                if not cell.strip():
-                    raise BadRowError(row, "has an empty cell where an object is expected")
-                if names is not None and number[cell] < 0:
-                    raise BadRowError(row, f"names {cell!r}, which is none of the {len(names)} objects")
-    return [np.array([number[cell] for cell in text]) for text in texts], names
-
-
-def _text(cell: Any) -> str:
-    if type(cell) is str:
-        return cell
-    if cell is None or isinstance(cell, list | dict) or cell != cell:  # a list names no single object
-        return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-
-
-def _read_rankings(
-    cells: list[Column], names: Sequence[str] | None, drop: bool
-) -> tuple[NDArray[Any], NDArray[np.intp], Names]:
-    """Return the rows of rankings in one column, separated, or in several, where short ones end in empty cells."""
-    anchors, lists = _split_rankings(cells)
-    flat = [cell for ranked in lists for cell in ranked]
-    lengths = [len(ranked) for ranked in lists]
-    (anchor_numbers, numbers), names = number_objects([anchors, flat], names, drop=True)
-    if not drop:
-        empty = [line for line, anchor in enumerate(anchors) if not anchor.strip()]
-        bad = np.flatnonzero(~(numbers >= 0))
-        if empty:
-            raise BadRowError(empty[0], "has an empty cell where its anchor is expected")
-        if len(bad):
-            line = np.repeat(np.arange(len(lists)), lengths)[bad[0]]
-            raise BadRowError(int(line), f"ranks {flat[bad[0]]!r}, which is no object")
-    rankings: list[Any] = np.split(numbers, np.cumsum(lengths)[:-1])[: len(lists)]
-    if drop:  # too short to say anything: an invalid row in its place
-        rankings = [ranking if len(ranking) > 1 else [-1, -1] for ranking in rankings]
-    return *expand_rankings(anchor_numbers, rankings), names
-
-
-def _split_rankings(cells: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
-    """Return the anchors and the objects that each of them ranks, as text."""
-    anchors = [_text(cell) for cell in cells[0]]
-    if len(cells) == 2:
-        return anchors, [
-            [_text(part) for part in cell] if isinstance(cell, list) else _text(cell).split(RANKING_SEPARATOR)
-            for cell in cells[1]
-        ]
-    lists = [[_text(cell) for cell in row] for row in zip(*cells[1:], strict=True)]
-    for ranked in lists:
-        while ranked and not ranked[-1].strip():
-            ranked.pop()
-    return anchors, lists
-
-
-def object_texts(layout: Layout, columns: Mapping[str, Column], numbers: bool = False) -> set[str]:
-    """Return the distinct texts that name an object; with `numbers` also if all columns hold numbers."""
-    cells = [columns[name] for name in layout.objects]
-    if not numbers and all(isinstance(cell, np.ndarray) and cell.dtype.kind in "iuf" for cell in cells):
-        return set()
-    if layout.kind == "ranking":
-        anchors, lists = _split_rankings(cells)
-        texts = set(anchors).union(*lists)
-    else:
-        texts = {_text(cell) for column in cells for cell in column}
-    return {text.strip() for text in texts} - {""}
-
-
-def parse_cells(cells: Column) -> NDArray[Any]:
-    """Return text cells as integers, floats (an empty cell is NaN), booleans or text, whichever fits them all."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
-        return cells
-    texts = list(cells)
-    if not all(type(cell) is str for cell in texts):
-        return from_values(texts)
-    distinct = set(texts)
-    whole = [int(cell) for cell in distinct if len(cell) < LONGEST and INTEGER.fullmatch(cell)]
-    # Integers that do not fit into 64 bits stay text, so that different long ids stay different.
-    if len(whole) == len(distinct) and all(-(2**63) <= number < 2**63 for number in whole):
-        return np.array([int(cell) for cell in texts], dtype=np.int64)
-    if any(distinct) and all(not cell or _is_float(cell) for cell in distinct):
-        return np.array([float(cell or "nan") for cell in texts], dtype=np.float64)
-    if distinct <= {"true", "false", "True", "False"}:
-        return np.array([cell.lower() == "true" for cell in texts], dtype=bool)
-    return np.array(texts, dtype=np.str_)
-
-
-def _is_float(text: str) -> bool:
-    """Whether a text is a number that a float holds; long integers, such as ids, are not."""
-    if INTEGER.fullmatch(text):
-        return len(text) < LONGEST and abs(int(text)) <= EXACT
-    return NUMBER.fullmatch(text) is not None
-
-
-def fields_of_frame(frame: Any) -> dict[str, Any]:
-    """Return the arguments of `Comparisons` from a DataFrame, by its headers or by position."""
-    layout = understand([str(header) for header in frame.columns])
-    if layout is None:
-        return {"rows": frame.to_numpy()}
-    fields, _ = fields_of_columns(layout, {str(header): frame[header].to_numpy() for header in frame.columns})
-    return fields

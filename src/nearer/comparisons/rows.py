@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 BLOCK = 1 << 17
 LARGEST = int(np.iinfo(np.int32).max) - 1
@@ -96,6 +97,11 @@ def drop_rows(rows: Rows, keep: Mask | None, bad: Mask) -> tuple[Rows, Mask | No
 
 
 def _as_table(values: Any) -> NDArray[Any]:
+    if issparse(values):
+        raise TypeError(
+            "rows must be a dense table of 3 or 4 columns of objects; got a sparse one: pass its toarray(), or the "
+            "rows of the triplets that it holds"
+        )
     try:
         values = np.asarray(values)
     except ValueError as error:
@@ -143,7 +149,7 @@ def _describe_problem(row: NDArray[Any], n_objects: int | None, names: Sequence[
             return f"names object {int(value)}, which does not fit into 32 bits"
 
     def name(value: Any) -> str:
-        return f"object {int(value)}" + ("" if names is None else f" ({names[int(value)]})")
+        return f"object {int(value)}" if names is None else repr(names[int(value)])
 
     if len(row) == 3:
         if row[1] == row[2]:

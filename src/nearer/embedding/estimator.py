@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
@@ -19,10 +18,10 @@ from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
 from nearer.embedding.escape import escape
 from nearer.embedding.incremental import KeptAnswers, learn
-from nearer.embedding.init import center, random_points, rescale, unfold
+from nearer.embedding.init import center, random_points, rescale, spread_apart, unfold
 from nearer.embedding.problem import Problem
 from nearer.embedding.settings import DEFAULTS, SETTINGS, select_settings
-from nearer.embedding.solvers import SOLVERS
+from nearer.embedding.solvers import LBFGS, SOLVERS
 from nearer.iterative import IterativeEstimator
 from nearer.losses import LOSSES, as_loss, baseline_loss
 from nearer.metrics import triplet_error
@@ -43,7 +42,9 @@ from nearer.parameters import (
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
-FEW_ROWS = 20_000  # up to here threads wait for the interpreter longer than they save
+FEW_ROWS = 2_000  # up to here threads wait for the interpreter longer than they save
+LARGEST = 1e9  # of the coordinates of a start
+SHORT = 30  # iterations after which the maps of the folds are compared
 SEARCH_SHARE = 0.8  # of max_seconds at most, so that time is left for the fit
 
 
@@ -265,6 +266,13 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             )
         if not np.isfinite(start).all():
             raise ValueError("init must be finite; it holds NaN or infinity")
+        if (start == start[0]).all():
+            raise ValueError("init has all points at one place, where every direction is alike: give other points")
+        if np.abs(start).max() > LARGEST:
+            raise ValueError(
+                f"init has coordinates as large as {np.abs(start).max():.3g}, at which no loss can be lowered: scale "
+                "them to about one"
+            )
 
     def _hold_out(
         self, comparisons: Comparisons, random: np.random.Generator
@@ -313,15 +321,15 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     ) -> Result:
         """Solve the problem from the best of the starts or new ones, and from the map so far; return the best."""
         solver, results = as_solver(self.solver, SOLVERS), []
+        pull = 0.5 * problem.ridge * problem.n_objects
         for number in range(self.n_init + (points is not None)):
             if number == self.n_init and points is not None:
-                start = rescale(points, train, problem.loss, 0.5 * problem.ridge * problem.n_objects)
+                start = rescale(points, train, problem.loss, pull)
             elif starts and number == 0:
-                start = min(starts, key=lambda points: problem.value_and_gradient(points)[0])
+                start = most_promising(starts, problem, monitor)
             else:
                 start = self._start(train, n_components, problem.random, monitor, problem.n_jobs)
-                if self.init is None:
-                    start = rescale(start, train, problem.loss, 0.5 * problem.ridge * problem.n_objects)
+                start = start if self.init is not None else rescale(start, train, problem.loss, pull)
             attempt = monitor.restart()
             result = solver.solve(problem, start, attempt)
             if self.escape:
@@ -336,12 +344,12 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     ) -> np.ndarray:
         """Return points to start from: those of ``init``, or some that unfold."""
         if self.init is not None and len(self.init) == part.n_objects:  # fewer if partial_fit has added objects
-            return np.array(self.init, dtype=self.dtype, order="C")
+            return spread_apart(np.array(self.init, dtype=np.float64, order="C")).astype(self.dtype)
         if n_components >= part.n_objects:  # few answers of a stream: more objects will follow
             return random_points(part.n_objects, n_components, self.dtype, random)
         return unfold(part, n_components, dtype=self.dtype, n_jobs=n_jobs, random=random, monitor=monitor)
 
-    def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, one or many, also about new objects.
 
         By default the map stays about as good as one fitted to all answers so far, those of ``fit`` included: the
@@ -360,7 +368,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
 
         Parameters
         ----------
-        comparisons
+        X
             As for :meth:`fit`, or one row by itself: ``partial_fit((17, 4, 23))`` or, by name,
             ``partial_fit(("Vienna", "Prague", "Rome"))``.
         y, sample_weight
@@ -370,7 +378,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         -------
         self
         """
-        comparisons = coerce.as_comparisons(*coerce.as_table(comparisons, y, sample_weight))
+        comparisons = coerce.as_comparisons(*coerce.as_table(X, y, sample_weight))
         check_parameters(self)
         with unchanged_on_failure(self):
             is_interrupted = learn(self, comparisons)
@@ -403,21 +411,10 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         known = Comparisons(rows, n_objects=len(self.embedding_), weights=comparisons.weights)
         return certify(self.embedding_, known, self.loss_, float(self.regularization_)).excess
 
-    def fit_transform(
-        self, comparisons: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
-    ) -> np.ndarray:
-        """Learn the map and return it: one row per object, not per comparison."""
-        return self.fit(comparisons, y, sample_weight, groups).embedding_
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the answers of ``fit``, as model files do: they are the user's, and may be many."""
         state = super().__getstate__()
         return state if self._kept is None or self._kept.has_grown else {**state, "_kept": None}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags(preserves_dtype=[])
-        return tags
 
     def _loaded(self) -> None:
         """Settle what a model file does not hold, and refuse what does not fit together."""
@@ -445,6 +442,17 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     @stream_.setter
     def stream_(self, stream: dict[str, Any]) -> None:
         self._read_stream = stream
+
+
+def most_promising(starts: list[np.ndarray], problem: Problem, monitor: Monitor) -> np.ndarray:
+    """Return the start whose objective is lowest after a few iterations."""
+    if len(starts) == 1:
+        return starts[0]
+
+    def promise(start: np.ndarray) -> float:
+        return LBFGS().solve(problem, start, monitor.child(SHORT)).history[-1]["loss"]
+
+    return min(starts, key=promise)
 
 
 def judge_of(held_out: Comparisons, loss: Any, random: np.random.Generator) -> Judge:

@@ -20,6 +20,7 @@ from nearer.monitor import Monitor
 from nearer.selection import thin
 
 SPREAD = 0.1  # standard deviation of a coordinate at the start: small compared with the margins of all losses
+LEAST_SPREAD = 3e-3  # distance of the farthest point from the mean, along an axis
 EXTRA_DIMENSIONS = 3
 RIDGE = 0.003
 MAX_ITER, TOL = 30, 5e-4
@@ -63,6 +64,17 @@ def rescale(points: np.ndarray, comparisons: Comparisons, loss: Any, ridge: floa
     with np.errstate(over="ignore"):
         found = minimize_scalar(objective, bounds=np.log(SCALES), method="bounded", options={"xatol": 0.05})
     return points * points.dtype.type(np.exp(found.x))
+
+
+def spread_apart(points: np.ndarray) -> np.ndarray:
+    """Return points that are not nearly at one place, scaled up if need be.
+
+    At one place every loss has a saddle point. Close to it the objective changes by less than its tolerance, or even
+    than rounding, which would be taken for convergence.
+    """
+    distances = points - points.mean(axis=0)
+    largest = float(np.abs(distances).max())
+    return points * (LEAST_SPREAD / largest) if 0.0 < largest < LEAST_SPREAD else points
 
 
 def random_points(n_objects: int, n_components: int, dtype: str, random: np.random.Generator) -> np.ndarray:

@@ -117,7 +117,8 @@ class Problem(AbstractContextManager):
         """Return the points after ``steps`` inner steps of SVRG, and those after ``stop_at`` of them.
 
         These are lines 6 to 11 of Algorithm 1. ``gradient`` is that of F at the snapshot, ridge included. With
-        several threads each takes ``steps`` from the common snapshot, and the mean of their ends is returned.
+        several threads each takes ``steps`` from the common snapshot, and the mean of their ends is returned, but of
+        the points after ``stop_at`` steps those of one thread, drawn at random.
         """
         dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
         powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
@@ -143,7 +144,8 @@ class Problem(AbstractContextManager):
             return ends[-1], ends[0]
 
         ends, middles = zip(*self._map(part, range(self.n_jobs), self._randoms()), strict=True)
-        return mean_of(ends), mean_of(middles)
+        drawn = 0 if stop_at is None or self.n_jobs == 1 else int(self.random.integers(self.n_jobs))
+        return mean_of(ends), middles[drawn]
 
     def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
         """Return the points after that many plain stochastic steps; threads as in :meth:`svrg_run`."""

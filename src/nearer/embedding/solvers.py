@@ -7,9 +7,9 @@ when to stop.
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 
 from nearer.embedding.problem import Problem
+from nearer.lbfgs import LimitedMemory, minimize
 from nearer.monitor import Monitor
 from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, either, one_of, parametrized
 from nearer.solver import Solver
@@ -139,7 +139,8 @@ class SGD(Solver):
         steps = -(-problem.n_rows // problem.n_jobs)
         value, gradient = problem.value_and_gradient(points)
         first = self.step_size or probe_step(problem, points, gradient) / steps
-        epoch, step_size, evaluations = 0, first, problem.n_rows
+        # What the monitor is shown of the objective does not count, as the paper counts.
+        epoch, step_size, evaluations = 0, first, 0 if self.step_size else 2 * problem.n_rows
         while monitor.go_on(points, loss=value, step_size=step_size, evaluations=evaluations):
             step_size = first / (1.0 + self.decay * epoch)
             end = problem.sgd_run(points, step_size, steps)
@@ -147,7 +148,7 @@ class SGD(Solver):
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
                 break
-            evaluations = 2 * problem.n_rows
+            evaluations = steps * problem.n_jobs
             points, value, epoch = end, end_value, epoch + 1
         return points
 
@@ -191,7 +192,7 @@ class Batch(Solver):
 
 @parametrized
 class LBFGS(Solver):
-    """Limited-memory BFGS, by scipy.
+    """Limited-memory BFGS.
 
     Parameters
     ----------
@@ -211,38 +212,14 @@ class LBFGS(Solver):
     _constraints: ClassVar = {"memory": COUNT}
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
-        shape, dtype = points.shape, points.dtype
-        evaluations = 0
+        counted = 0
 
-        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            nonlocal evaluations
-            evaluations += problem.n_rows
-            value, gradient = problem.value_and_gradient(flat.reshape(shape).astype(dtype))
-            return value, gradient.ravel().astype(np.float64)
+        def describe(state: LimitedMemory) -> dict[str, Any]:
+            nonlocal counted
+            new, counted = state.n_evaluations - counted, state.n_evaluations
+            return {"step_size": 1.0, "evaluations": new * problem.n_rows}
 
-        def report(intermediate_result: Any) -> None:
-            nonlocal points, evaluations
-            points = intermediate_result.x.reshape(shape).astype(dtype)
-            count, evaluations = evaluations, 0
-            if not monitor.go_on(points, loss=intermediate_result.fun, step_size=1.0, evaluations=count):
-                raise StopIteration
-
-        value, _ = objective(points.ravel())
-        if not monitor.go_on(points, loss=value, step_size=1.0, evaluations=problem.n_rows):
-            return points
-        evaluations = 0
-        options = {
-            "maxcor": self.memory,
-            "maxiter": monitor.max_iter,
-            "maxfun": 10 * monitor.max_iter + 10,
-            "ftol": 1e-15,  # the monitor says when to stop
-            "gtol": 1e-12,
-        }
-        start = points.ravel().astype(np.float64)
-        end = minimize(objective, start, jac=True, method="L-BFGS-B", callback=report, options=options)
-        if end.success or end.status == 2:  # 2: no step along the last direction leads down
-            monitor.stop("converged")
-        return end.x.reshape(shape).astype(dtype)
+        return minimize(problem.value_and_gradient, points, self.memory, monitor, describe)
 
 
 def probe_step(problem: Problem, points: np.ndarray, gradient: np.ndarray) -> float:

@@ -19,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.comparisons.rows import blocks
-from nearer.features.validation import validate_features
+from nearer.features.validation import check_scale, validate_features
 from nearer.models import SavedModel
 from nearer.parameters import NONE, POSITIVE, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
@@ -120,6 +120,7 @@ class FeatureMap(RegressorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_parameters(self)
         with unchanged_on_failure(self):
             X = validate_features(self, X, reset=True)
+            check_scale(X, "two")
             X, points = _training_data(X, y)
             self.feature_mean_, self.intercept_ = X.mean(axis=0), points.mean(axis=0)
             self.X_fit_ = X - self.feature_mean_

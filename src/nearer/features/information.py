@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from nearer.features.validation import validate_table
 from nearer.models import SavedModel
-from nearer.parameters import COUNT, check_parameters, either, one_of, parametrized, unchanged_on_failure
+from nearer.parameters import AUTO, COUNT, check_parameters, either, one_of, parametrized, unchanged_on_failure
 
 DECIMALS = 12  # of the bits, so that columns of equal counts are equal
+MAX_KEPT = 1_000  # columns that "auto" keeps
 
 
 @parametrized
@@ -31,8 +32,8 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
 
     Parameters
     ----------
-    k : int or "all", default=1000
-        Number of columns to keep. "all" keeps them all and sorts them.
+    k : "auto", int or "all", default="auto"
+        Number of columns to keep. "auto": 1,000, or all where there are fewer. "all" keeps them all and sorts them.
 
     Attributes
     ----------
@@ -66,11 +67,11 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
            [2, 0]])
     """
 
-    k: int | str = 1000
+    k: int | str = "auto"
 
     _learned_arrays = ("scores_", "order_", "feature_names_in_")
     _learned_values = ("n_features_in_",)
-    _constraints: ClassVar = {"k": either(COUNT, one_of("all"))}
+    _constraints: ClassVar = {"k": either(AUTO, COUNT, one_of("all"))}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Compute the information gain of each column.
@@ -90,7 +91,7 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
         with unchanged_on_failure(self):
             X, y = validate_table(self, X, y, accept_sparse=("csr", "csc"))
             check_classification_targets(y)
-            if self.k != "all" and int(self.k) > X.shape[1]:
+            if not isinstance(self.k, str) and self.k > X.shape[1]:
                 raise ValueError(
                     f"k={self.k} is more than the n_features={X.shape[1]} columns of X: use a smaller k, or 'all'"
                 )
@@ -178,7 +179,8 @@ class InformationGain(SelectorMixin, SavedModel, BaseEstimator):
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         mask = np.zeros(len(self.order_), dtype=bool)
-        mask[self.order_ if isinstance(self.k, str) else self.order_[: self.k]] = True
+        n_kept = {"auto": MAX_KEPT, "all": len(self.order_)}[self.k] if isinstance(self.k, str) else self.k
+        mask[self.order_[:n_kept]] = True
         return mask
 
     def _loaded(self) -> None:

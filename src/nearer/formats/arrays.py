@@ -5,10 +5,9 @@ Our ``.npz`` files have `rows`, `n_objects` and, if there are any, `names`, `wei
 weights are those of each counted answer). Other arrays with one value per row are kept as extra columns.
 """
 
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,9 @@ from scipy.sparse import csr_array, load_npz
 from nearer.comparisons import Comparisons
 from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.columns import clean_numbers
+from nearer.comparisons.display import OBJECTS, optional_columns
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import OBJECTS, Table, optional_columns
+from nearer.formats.tables import BadLineError, Options, Table
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
 RESPONSES = ("responses", "response", "y")
@@ -31,8 +31,12 @@ EXTRA = "extra__"
 CSR = ("data", "indices", "indptr", "shape")
 
 
-def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparisons:
-    """Read an npy or npz file."""
+def load(path: Path, options: Options) -> Comparisons:
+    """Read an npy or npz file, whose numbers are numbers of objects."""
+    if options.roles is not None:
+        raise ValueError(
+            f"{path} holds arrays, which have no columns to name; the arrays are called {', '.join(ROWS)}"
+        )
     arrays = {"rows": open_npy(path)} if path.suffix.lower() == ".npy" else open_npz(path)
     known = ", ".join(arrays) or "nothing"
     rows = _pop(arrays, ROWS)
@@ -42,12 +46,12 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
         raise ValueError(f"{path}: its array of comparisons is a single value, not a table")
     if len(rows) == 0:
         raise ValueError(f"{path} is empty: its array of comparisons has no rows")
-    drop = bad_rows == "drop"
+    drop = options.drop
     try:
         responses = _pop(arrays, RESPONSES)
         fields: dict[str, Any] = {what: _pop(arrays, keys) for what, keys in COLUMNS.items()}
         if responses is not None:
-            rows, counts = apply_responses(rows, responses, counts=True, drop=drop)
+            rows, counts = apply_responses(rows, responses, drop=drop)
             if fields["weights"] is None:
                 fields["weights"] = counts
             elif counts is not None:
@@ -58,10 +62,12 @@ def load(path: Path, bad_rows: Literal["raise", "drop"] = "raise") -> Comparison
             if arrays["n_objects"].size != 1:
                 raise ValueError("n_objects must be a single whole number")
             fields["n_objects"] = int(arrays.pop("n_objects").item())
+        if options.n_objects is not None:
+            fields["n_objects"] = options.n_objects
         fields["extra"] = {k.removeprefix(EXTRA): a for k, a in arrays.items() if a.shape == (len(rows),)}
-        return Comparisons(rows, **fields, bad_rows=bad_rows)
+        return Comparisons(rows, **fields, bad_rows="drop" if drop else "raise")
     except BadRowError as error:
-        raise ValueError(f"{path}, row {error.row} {error.problem}") from None
+        raise BadLineError(f"{path}, row {error.row} {error.problem}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -72,7 +78,7 @@ def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
     return None if key is None else arrays.pop(key)
 
 
-def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
     """Yield the rows of an npy file as tables of at most `chunk_rows` rows, reading no more than that at once."""
     rows = open_npy(path, mapped=True)
     if rows.ndim != 2 or rows.shape[1] not in OBJECTS:
@@ -80,14 +86,16 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
     size = chunk_rows or max(len(rows), 1)
     for start in range(0, len(rows), size):
         columns = dict(zip(OBJECTS[rows.shape[1]], np.asarray(rows[start : start + size]).T, strict=True))
-        yield Table(path, columns, first_row=start)
+        yield Table(path, columns, first_row=start, numbered=True)
 
 
 def open_npy(path: Path, mapped: bool = False) -> NDArray[Any]:
     """Return the array of an npy file, or a view of the file itself."""
     try:
         return np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
-    except (ValueError, EOFError) as error:
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # of a damaged file numpy may raise anything
         raise ValueError(f"{path} cannot be read as an array of numbers: {_reason(error)}") from None
 
 
@@ -96,14 +104,16 @@ def open_npz(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # of a damaged file numpy and zipfile may raise anything
         raise ValueError(f"{path} cannot be read as arrays: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:
     if "allow_pickle" in str(error) or "pickle" in str(error):
         return "it holds Python objects, which are never unpickled, or is no numpy file; save numbers or text"
-    return str(error)
+    return str(error) or type(error).__name__
 
 
 def save(comparisons: Comparisons, path: Path, suffix: str) -> None:
@@ -152,7 +162,7 @@ def _features(path: Path, arrays: dict[str, NDArray[Any]]) -> Any:
         else:
             table = csr_array(tuple(arrays[part] for part in CSR[:3]), shape=tuple(arrays["shape"].tolist()))
         table.check_format(full_check=True)
-    except (ValueError, NotImplementedError) as error:
+    except Exception as error:  # of a damaged file anything
         raise ValueError(f"{path} cannot be read as a sparse matrix: {error}") from None
     values = _finite(path, table.data[:, None], table) if table.nnz else table.data
     return csr_array((values.ravel().astype(np.float64), table.indices, table.indptr), shape=table.shape)

@@ -21,14 +21,17 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.layouts import parse_cells
-from nearer.formats import arrays, delimited, jsonl, parquet
+from nearer.comparisons.coerce import drop_unasked
+from nearer.comparisons.columns import parse_cells
+from nearer.comparisons.objects import numbers_of_names
+from nearer.formats import arrays, delimited, jsonl, parquet, xlsx
 from nearer.formats.tables import (
     Table,
     add_names,
     check_columns,
     existing_file,
     filled_cells,
+    is_empty,
     parse_numbers,
     parse_texts,
 )
@@ -42,10 +45,12 @@ PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # row numbers that pandas lea
 TABLES: dict[str, Callable[..., Iterator[Table]]] = {
     ".csv": delimited.plain_tables,
     ".tsv": delimited.plain_tables,
+    ".txt": delimited.plain_tables,
     ".jsonl": jsonl.plain_tables,
     ".parquet": parquet.tables,
+    ".xlsx": xlsx.plain_tables,
 }
-FEATURE_FORMATS = (".csv", ".tsv", ".parquet", ".npz", ".npy")
+FEATURE_FORMATS = (".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".npz", ".npy")
 Selected = tuple[Any, tuple[str, ...] | None, tuple[str, ...]]
 
 
@@ -112,6 +117,8 @@ def read_features(
     names: str | None = None,
     columns: Sequence[str] | None = None,
     ignored: Sequence[str] = (),
+    *,
+    unlabeled: bool = False,
 ) -> FeatureTable:
     r"""Read the features of objects from a file.
 
@@ -129,6 +136,8 @@ def read_features(
         Ignored if the file has no headers.
     ignored : sequence of str
         Columns of a table that are not features.
+    unlabeled : bool, default=False
+        Whether cells of labels may be empty; labels are then texts, "" for an empty cell.
 
     Returns
     -------
@@ -157,7 +166,7 @@ def read_features(
         if ignored:
             raise ValueError(f"{path} has no headers: the column {ignored[0]!r} cannot be found in it")
         X, arrays_beside, names = arrays.load_features(path, labels, names)
-        return _read(path, [arrays_beside], lambda table, beside: (X, None, ()), labels, names)
+        return _read(path, [arrays_beside], lambda table, beside: (X, None, ()), labels, names, (), unlabeled)
 
     def select(table: Table, beside: list[str]) -> Selected:
         headers = [header for header in table.columns if not PANDAS_INDEX.fullmatch(header)]
@@ -171,7 +180,7 @@ def read_features(
         return parse_numbers(table, chosen), tuple(chosen), tuple(each for each in features if each in others)
 
     tables = TABLES[suffix](path, FEATURE_ROWS)
-    return _read(path, tables, select, labels, names, (*(columns or ()), *ignored))
+    return _read(path, tables, select, labels, names, (*(columns or ()), *ignored), unlabeled)
 
 
 def read_texts(
@@ -222,6 +231,7 @@ def _read(
     labels: str | None,
     names: str | None,
     taken: Sequence[str] = (),
+    unlabeled: bool = False,
 ) -> FeatureTable:
     """Put chunks of a table together; ``select`` returns X, its columns and the columns left out of a chunk."""
     parts: list[Selected] = []
@@ -233,14 +243,16 @@ def _read(
         beside = [column for column in (labels, names) if column is not None]
         check_columns(path, beside, list(table.columns))
         parts.append(select(table, beside))
-        if labels is not None:
+        if labels is not None and unlabeled:
+            label_cells += ["" if is_empty(cell) else str(cell) for cell in table.columns[labels]]
+        elif labels is not None:
             label_cells += [cell for _, cell in filled_cells(table, labels)]
         if names is not None:
             add_names(distinct, table, names)
     if not parts:
         raise ValueError(f"{path} is empty: it has no rows")
     X = parts[0][0] if len(parts) == 1 else np.concatenate([part[0] for part in parts])
-    classes = None if labels is None else parse_cells(label_cells)
+    classes = None if labels is None else np.array(label_cells) if unlabeled else parse_cells(label_cells)
     return FeatureTable(path, X, parts[0][1], classes, None if names is None else tuple(distinct), parts[0][2])
 
 
@@ -261,25 +273,29 @@ def match_rows(answers: Comparisons, table: FeatureTable, source: Path) -> tuple
     """
     names = table.names
     # If the names are all numbers, possibly with leading zeros, answers by number name them.
-    if answers.names is None and names is not None and all(name.isdecimal() for name in names):
+    if names is not None and all(name.isdecimal() for name in names):
         bare = tuple(str(int(name)) for name in names)
-        names = bare if len(set(bare)) == len(bare) else names
-        numbers, rows = np.unique(answers.rows, return_inverse=True)
-        rows, named = rows.reshape(answers.rows.shape), list(map(str, numbers.tolist()))
-        columns: dict[str, Any] = {name: getattr(answers, name) for name in ("weights", "subjects", "answers")}
-        answers = Comparisons(rows, names=named, **columns)
-    if answers.names is not None and names is None:
+        by_number = answers.names is None or numbers_of_names(answers.names) is not None
+        names = bare if by_number and len(set(bare)) == len(bare) else names
+        answers = drop_unasked(answers)[0] if answers.names is None else answers
+    if answers.names is not None and names is None and numbers_of_names(answers.names) is None:
         raise ValueError(f"{source} names its objects and {table.path} has no names: they cannot be matched")
     return answers, find_objects(answers, names, len(table))
 
 
 def find_objects(answers: Comparisons, names: Sequence[str] | None, n: int) -> NDArray[np.intp]:
-    """Return the number of each object of answers among n objects with these names; -1 for an unknown one."""
-    if answers.names is None:
-        numbers = np.arange(answers.n_objects)
-        return np.where(numbers < n, numbers, -1)
+    """Return the number of each object of answers among n objects with these names; -1 for an unknown one.
+
+    Numbers and names that are numbers stand for each other.
+    """
+    numbers = None if answers.names is None else numbers_of_names(answers.names)
+    if names is not None and answers.names is None and numbers_of_names(names) is not None:
+        answers = Comparisons(answers, names=[str(number) for number in range(answers.n_objects)])
+    elif answers.names is None or (names is None and numbers is not None):
+        places = np.arange(answers.n_objects) if numbers is None else numbers
+        return np.where(places < n, places, -1)
     place = {name: number for number, name in enumerate(names or ())}
-    return np.array([place.get(name, -1) for name in answers.names], dtype=np.intp)
+    return np.array([place.get(name, -1) for name in answers.names or ()], dtype=np.intp)
 
 
 def read_table_for(model: Any, path: Path, names: str | None = None) -> FeatureTable:

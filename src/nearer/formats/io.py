@@ -5,43 +5,73 @@ as tables of columns, and ``save`` writes Comparisons. Only the module that is n
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from nearer.comparisons import Comparisons, ComparisonSource
-from nearer.comparisons.layouts import NUMBER
+from nearer.comparisons.fields import response_misfits, with_reading
+from nearer.comparisons.layouts import Layout
+from nearer.comparisons.objects import NUMBER, names_of_texts
+from nearer.comparisons.responses import MEANINGS
 from nearer.files import replacing
-from nearer.formats.tables import Table, check_suffix, existing_file
+from nearer.formats.tables import Options, Table, check_suffix, existing_file
 
 BadRows = Literal["raise", "drop"]
 AnyPath = str | os.PathLike[str]
+Columns = Mapping[str, str | int]
 
 FORMATS = {
     ".csv": "delimited",
     ".tsv": "delimited",
+    ".txt": "delimited",
     ".jsonl": "jsonl",
+    ".json": "jsonl",
     ".npy": "arrays",
     ".npz": "arrays",
     ".parquet": "parquet",
+    ".xlsx": "xlsx",
 }
+SHOWN_COLUMNS = 8  # of those that are not used
+FIRST_ROWS = 10_000  # what `describe_columns` looks at
+WRITTEN = [suffix for suffix in FORMATS if suffix not in (".txt", ".json", ".xlsx")]
 
 
-def read(path: AnyPath, bad_rows: BadRows = "raise") -> Comparisons:
+def read(
+    path: AnyPath,
+    bad_rows: BadRows = "raise",
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    n_objects: int | None = None,
+    verbose: bool = False,
+) -> Comparisons:
     r"""Read comparisons from a file.
 
     Parameters
     ----------
     path : path
-        Ends in .csv, .tsv, .jsonl, .npy, .npz or .parquet. Tables may have any header of
-        `nearer.comparisons.layouts.LAYOUTS`: triplets, quadruplets, odd-one-out, most-central and rankings, with
-        optional weight, subject and answer columns; other columns are kept as extra. Objects are named or
-        numbered from 0: if every cell is a number they are numbers, otherwise the names are sorted.
+        Ends in .csv, .tsv, .txt, .jsonl or .json, each also with .gz, or in .npy, .npz, .parquet or .xlsx; "-" is
+        standard input. Tables may have any header of `nearer.comparisons.layouts.LAYOUTS`: triplets, quadruplets,
+        odd-one-out, most-central, rankings, and an anchor with two choices and a response, with optional weight,
+        subject and answer columns; other columns are kept as extra. Objects are names. Numbers are names too, unless
+        all of 0, 1, … up to the largest occur. In .npy and .npz they are always numbers of objects.
     bad_rows : {"raise", "drop"}
         What to do with impossible rows: raise a ValueError that names the first one, or drop them and count them
         in `n_dropped`.
+    columns : mapping of str to str or int, optional
+        Which column is which, for headers that are not understood: ``{"anchor": "target", "near": "picked", "far":
+        "other"}``, or ``{"anchor": "target", "choice1": "left", "choice2": "right", "response": "key"}``. In a file
+        without a header columns are counted from 1.
+    encoding : str, optional
+        The encoding of a text file. By default UTF-8, or UTF-16 if the file says so; a file that is neither is read
+        as Windows-1252, with a warning.
+    n_objects : int, optional
+        Says that objects are numbered from 0, and how many there are.
+    verbose : bool
+        Show a progress bar while a large file is read.
 
     Examples
     --------
@@ -53,22 +83,59 @@ def read(path: AnyPath, bad_rows: BadRows = "raise") -> Comparisons:
     ...     answers = read(path)
     >>> answers, answers.names
     (Comparisons(2 triplets, 3 objects, 1 answers), ('Prague', 'Rome', 'Vienna'))
+
+    Columns with other headers are named:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.csv"
+    ...     _ = path.write_text("standard,A,B,key\nVienna,Prague,Rome,A\nRome,Vienna,Oslo,B\n")
+    ...     answers = read(path, columns={"choice1": "A", "choice2": "B", "response": "key"})
+    >>> [[answers.names[i] for i in row] for row in answers.rows]
+    [['Vienna', 'Prague', 'Rome'], ['Rome', 'Oslo', 'Vienna']]
     """
-    path, module = _existing(path, bad_rows)
+    path, module, options = _existing(path, bad_rows, columns, encoding, n_objects, verbose)
     if hasattr(module, "load"):  # arrays are read whole
-        return module.load(path, bad_rows)
-    table: Table | None = next(module.tables(path, None, bad_rows == "drop"), None)
+        return module.load(path, options)
+    table: Table | None = next(module.tables(path, None, options), None)
     if table is None or (len(table) == 0 and bad_rows == "raise"):
         raise ValueError(f"{path} is empty: it has no rows")
-    return table.comparisons(bad_rows)
+    made = table.comparisons(bad_rows)
+    if n_objects is not None and made.names is not None and table.names is None:
+        raise ValueError(f"{path} names its objects; n_objects={n_objects} is for objects numbered from 0")
+    return made
 
 
-def _existing(path: AnyPath, bad_rows: str) -> tuple[Path, Any]:
-    """Return the path of a file that exists, and the module that reads it."""
+def _existing(
+    path: AnyPath,
+    bad_rows: str,
+    columns: Columns | None,
+    encoding: str | None,
+    n_objects: int | None,
+    verbose: bool = False,
+) -> tuple[Path, Any, Options]:
+    """Return the path of a file that exists, the module that reads it, and the options for that."""
     if bad_rows not in ("raise", "drop"):
         raise ValueError(f"bad_rows must be 'raise' or 'drop'; got {bad_rows!r}")
     path, suffix = existing_file(path, FORMATS)
-    return path, import_module(f"nearer.formats.{FORMATS[suffix]}")
+    roles = None if columns is None else {str(role): str(column) for role, column in columns.items()}
+    options = Options(roles, encoding, n_objects, bad_rows == "drop", verbose)
+    return path, import_module(f"nearer.formats.{FORMATS[suffix]}"), options
+
+
+def describe_columns(path: AnyPath, columns: Columns | None = None, encoding: str | None = None) -> str | None:
+    """Return which columns of a table of answers are read, and how; None for arrays."""
+    path, module, options = _existing(path, "drop", columns, encoding, None)
+    if hasattr(module, "load"):
+        return None
+    table: Table = next(module.tables(path, FIRST_ROWS, options))
+    try:
+        layout = with_reading(table.layout(), table.columns)
+    except ValueError:  # the first rows may not tell what all do
+        layout = table.layout()
+    used = layout.objects if layout.response is None else (*layout.objects, layout.response)
+    how = "" if layout.reading is None else f"; {layout.response} is {MEANINGS[layout.reading]}"
+    others = ", ".join(layout.others[:SHOWN_COLUMNS]) + ", …" * (len(layout.others) > SHOWN_COLUMNS)
+    return f"{', '.join(used)}: {layout.kind}{how}" + (f"; not used: {others}" if others else "")
 
 
 def write(comparisons: Comparisons, path: AnyPath) -> None:
@@ -92,7 +159,7 @@ def write(comparisons: Comparisons, path: AnyPath) -> None:
     Vienna,Prague,Rome
     """
     path = Path(path)
-    suffix = check_suffix(path, FORMATS)
+    suffix = check_suffix(path, WRITTEN)
     comparisons = Comparisons.of(comparisons)
     if any(name.endswith("\0") for name in comparisons.names or ()):
         raise ValueError(f"a name that ends in a NUL character cannot be kept in {suffix}")
@@ -101,7 +168,12 @@ def write(comparisons: Comparisons, path: AnyPath) -> None:
 
 
 def scan(
-    paths: AnyPath | Sequence[AnyPath], chunk_rows: int = 1_000_000, bad_rows: BadRows = "raise"
+    paths: AnyPath | Sequence[AnyPath],
+    chunk_rows: int = 1_000_000,
+    bad_rows: BadRows = "raise",
+    columns: Columns | None = None,
+    encoding: str | None = None,
+    n_objects: int | None = None,
 ) -> ComparisonSource:
     r"""Open files as one source of comparisons that is read in chunks and never held in memory as a whole.
 
@@ -114,7 +186,7 @@ def scan(
         Files that `read` understands, all with the same kind of rows. An .npz file cannot be read in parts.
     chunk_rows : int
         About how many lines of a file a chunk holds.
-    bad_rows : {"raise", "drop"}
+    bad_rows, columns, encoding, n_objects
         As for `read`.
 
     Examples
@@ -129,58 +201,66 @@ def scan(
     """
     if chunk_rows < 1:
         raise ValueError(f"chunk_rows must be at least 1; got {chunk_rows}")
-    files = [_existing(path, bad_rows) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    paths = [paths] if isinstance(paths, str | os.PathLike) else paths
+    files = [_existing(path, bad_rows, columns, encoding, n_objects) for path in paths]
     if not files:
         raise ValueError("no files to scan were given")
-    if any(path.suffix.lower() == ".npz" for path, _ in files):
+    if any(path.suffix.lower() == ".npz" for path, *_ in files):
         raise ValueError(".npz files cannot be read in chunks; save the rows as .npy, or read the file whole")
+    readings: dict[Path, str | None] = {}
 
     def walk() -> Iterator[Table]:
-        drop = bad_rows == "drop"
-        return chain.from_iterable(_whole_answers(module.tables(path, chunk_rows, drop)) for path, module in files)
+        for path, module, options in files:
+            for table in _whole_answers(module.tables(path, chunk_rows, options)):
+                yield replace(table, reading=readings.get(path))
 
-    names = _names(walk())
-    parts = (table.comparisons(bad_rows, names) for table in walk())  # a bad row raises here
+    names, readings = _names(walk())
+    parts = (table.comparisons(bad_rows, names, n_objects, names is None) for table in walk())  # a bad row raises
     sizes = [(len(part), part.shape[1], part.n_objects) for part in parts]
     n_rows = sum(n for n, _, _ in sizes)
     if n_rows == 0:
-        raise ValueError(f"{', '.join(str(path) for path, _ in files)} is empty: there are no rows")
+        raise ValueError(f"{', '.join(str(path) for path, *_ in files)} is empty: there are no rows")
 
-    width, n_objects = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
+    width, n_found = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
 
     def chunks() -> Iterator[Comparisons]:
         for table in walk():
-            part = table.comparisons(bad_rows, names, n_objects)
+            part = table.comparisons(bad_rows, names, n_found, names is None)
             if len(part):
                 yield part.as_quadruplets() if width == 4 else part
 
-    return ComparisonSource(chunks, n_rows=n_rows, n_columns=width, n_objects=n_objects, names=names)
+    return ComparisonSource(chunks, n_rows=n_rows, n_columns=width, n_objects=n_found, names=names)
 
 
-def _names(tables: Iterator[Table]) -> tuple[str, ...] | None:
-    """Return the objects' names; None if they are numbered, which only all cells together can tell."""
+def _names(tables: Iterator[Table]) -> tuple[tuple[str, ...] | None, dict[Path, str | None]]:
+    """Return the objects' names, or None if they are numbered, and how each file's responses are read.
+
+    Only all cells together can tell either.
+    """
     cells: set[str] = set()
     declared: dict[str, None] = {}
-    numbers: dict[Path, set[str]] = {}
-    named: set[Path] = set()
+    layouts: dict[Path, Layout] = {}
+    misfits: dict[Path, Counter[str]] = {}
+    numbered = False
     for table in tables:
+        layouts[table.path] = table.layout()
+        if layouts[table.path].response is not None:
+            misfits.setdefault(table.path, Counter()).update(response_misfits(layouts[table.path], table.columns))
         if table.names is not None:
             declared |= dict.fromkeys(table.names)
-        elif len(table):
-            texts = table.object_cells()
+        elif table.numbered:
+            numbered = True
+        else:
+            texts = {text.strip() for text in table.object_cells()}
+            numbered = numbered or (table.n_objects is not None and all(map(NUMBER.fullmatch, texts)))
             cells |= texts
-            if texts:
-                named.add(table.path)
-            else:  # some lines of a .jsonl file may have numbers and others names
-                texts = table.object_cells(numbers=True) if table.path.suffix.lower() == ".jsonl" else set()
-                numbers[table.path] = numbers.get(table.path, set()) | texts
-    for path in named & set(numbers):
-        cells |= numbers.pop(path)
-    if not declared and all(NUMBER.fullmatch(cell) for cell in cells):
-        return None
-    if numbers:
+    readings = {path: with_reading(layouts[path], {}, counts).reading for path, counts in misfits.items()}
+    found = names_of_texts(cells, numbered)
+    if not declared and found is None:
+        return None, readings
+    if numbered:
         raise ValueError("some files name their objects and others number them: they cannot be matched")
-    return tuple(declared) + tuple(sorted(cells - set(declared)))
+    return tuple(declared) + tuple(name for name in found or sorted(cells) if name not in declared), readings
 
 
 def _whole_answers(tables: Iterator[Table]) -> Iterator[Table]:

@@ -1,7 +1,8 @@
 """One JSON object per line, with the headers of `nearer.comparisons.layouts`, or a list of three or four objects.
 
 An optional first line says what is known of the objects (how many, their names and order):
-``{"nearer": 1, "n_objects": 60, "names": [...]}``. The format keeps everything.
+``{"nearer": 1, "n_objects": 60, "names": [...]}``. The format keeps everything. A ``.json`` file is one list of such
+objects, which are counted as lines.
 
 A file has one layout and is read as a table. In a stream each line is parsed by itself: `parse_answer`.
 """
@@ -13,26 +14,31 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nearer.comparisons import Comparisons, layouts
+from nearer.comparisons import Comparisons, fields, layouts
 from nearer.comparisons.columns import from_values
-from nearer.comparisons.layouts import Column, Layout
+from nearer.comparisons.display import OBJECTS, columns_of
+from nearer.comparisons.layouts import Layout
+from nearer.comparisons.objects import Column
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import OBJECTS, Table, columns_of, in_chunks, unknown_headers
+from nearer.formats.tables import BadLineError, Options, Table, in_chunks, understand_headers
+from nearer.formats.text import find_encoding, read_lines, suffix_of
 
 VERSION = 1
+LOOK_AHEAD = 1000  # records whose fields tell the layout if those of the first do not
 NEITHER = "is neither a JSON object nor a list of three or four objects"
 NO_OBJECT = "is no JSON object"
 
 
-def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
     """Yield the answers as tables of at most `chunk_rows` rows."""
+    options = options or Options()
     about: dict[str, Any] = {}
     headers: list[str] = []
 
     def records() -> Iterator[tuple[int, dict[str, Any] | None]]:
         nonlocal about, headers
         layout: Layout | None = None
-        for line, value in _values_of_file(path):
+        for line, value in _values_of_file(path, options.encoding, options.verbose):
             if layout is None and not about and is_about(value):
                 try:
                     about = about_objects(value)
@@ -41,13 +47,10 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
                 continue
             record = _record(value)
             if layout is None and record is not None:
-                headers = list(record)
-                layout = layouts.understand(headers)
-                if layout is None:
-                    raise unknown_headers(path, headers)
+                headers, layout = _headers(path, record, options)
             problem = _problem(value, record, layout)
-            if problem is not None and not drop:
-                raise ValueError(f"{path}, line {line} {problem}")
+            if problem is not None and not options.drop:
+                raise BadLineError(f"{path}, line {line} {problem}")
             yield line, record if problem is None else None
 
     for lines, values, n_bad in in_chunks(records(), chunk_rows):
@@ -55,7 +58,21 @@ def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Ite
             raise ValueError(f"{path} has no line that says anything")
         names = dict.fromkeys([*headers, *(name for record in values for name in record)])
         columns = {name: _column([record.get(name) for record in values]) for name in names}
-        yield Table(path, columns, lines, n_bad=n_bad, **about)
+        if options.n_objects is not None:
+            about = about | {"n_objects": options.n_objects}
+        yield Table(path, columns, lines, n_bad=n_bad, roles=options.roles, **about)
+
+
+def _headers(path: Path, record: dict[str, Any], options: Options) -> tuple[list[str], Layout]:
+    """Return the fields of the first record and their layout, or those of the first records together."""
+    try:
+        return list(record), understand_headers(path, list(record), options.roles)
+    except ValueError:  # of an experiment, the first record may be an instruction
+        values = islice(_values_of_file(path, options.encoding), LOOK_AHEAD)
+        headers = list(dict.fromkeys(name for _, value in values if isinstance(value, dict) for name in value))
+        if set(headers) <= set(record):
+            raise
+        return headers, understand_headers(path, headers, options.roles)
 
 
 def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
@@ -70,20 +87,26 @@ def plain_tables(path: Path, chunk_rows: int | None = None) -> Iterator[Table]:
         yield Table(path, columns, [line for line, _ in lines])
 
 
-def _values_of_file(path: Path) -> Iterator[tuple[int, Any]]:
-    with path.open("rb") as file:
-        for line, value in parse_lines(file):
-            if isinstance(value, UnicodeError):
-                raise ValueError(f"{path}, line {line} {value}; save the file as UTF-8")
-            yield line, value
+def _values_of_file(path: Path, encoding: str | None = None, verbose: bool = False) -> Iterator[tuple[int, Any]]:
+    lines = read_lines(path, find_encoding(path, encoding), verbose)
+    if suffix_of(path) != ".json":
+        return parse_lines(lines)
+    try:
+        values = json.loads("".join(lines))
+    except (ValueError, RecursionError) as error:
+        hint = "; if it holds one answer per line, rename it to end in .jsonl" * ("Extra data" in str(error))
+        raise ValueError(f"{path} is not JSON: {error}{hint}") from None
+    if not isinstance(values, list):
+        raise ValueError(f"{path} must hold a list of answers")
+    return iter(enumerate(values, start=1))
 
 
-def parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
+def parse_lines(lines: Iterable[str | bytes]) -> Iterator[tuple[int, Any]]:
     """Yield the number, from 1, and value of each line that is not blank; if it is not JSON, an error as its value."""
     for number, raw in enumerate(lines, start=1):
         value: Any
         try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            text = raw if isinstance(raw, str) else raw.decode("utf-8-sig" if number == 1 else "utf-8")
             if not text.strip():
                 continue
             value = json.loads(text)
@@ -131,14 +154,15 @@ def parse_answer(
     its_id = record.get(layout.optional.get("answers", ""))
     optional = {what: name for what, name in layout.optional.items() if what == "weights"}
     layout = replace(layout, optional=optional, others=())
-    columns = {name: _column([record.get(name)]) for name in layout.objects}
+    given = layout.objects if layout.response is None else (*layout.objects, layout.response)
+    columns = {name: _column([record.get(name)]) for name in given}
     columns |= {name: [record[name]] for name in layout.optional.values()}
     if named and names is None:
         cells = [cell for name in layout.objects for cell in _as_list(record.get(name))]
         if not all(isinstance(cell, int | float) for cell in cells):
-            names = sorted(layouts.object_texts(layout, columns))
-    fields, _ = layouts.fields_of_columns(layout, columns, names)
-    return Comparisons(**fields, n_objects=n_objects if fields["names"] is None else None), its_id
+            names = sorted(fields.object_texts(layout, columns))
+    arguments, _ = fields.fields_of_columns(layout, columns, names)
+    return Comparisons(**arguments, n_objects=n_objects if arguments["names"] is None else None), its_id
 
 
 def _record(value: Any) -> dict[str, Any] | None:
@@ -151,7 +175,9 @@ def _problem(value: Any, record: dict[str, Any] | None, layout: Layout | None) -
     """Return what is wrong with a line for its layout, as the end of a sentence; None if nothing is."""
     if record is None:
         return str(value) if isinstance(value, ValueError) else NEITHER
-    wanted = () if layout is None else layout.objects
+    wanted: tuple[str, ...] = () if layout is None else layout.objects
+    if layout is not None and layout.response is not None:
+        wanted = (*wanted, layout.response)
     missing = [name for name in wanted if record.get(name) is None]
     if missing and "rank2" not in {name.lower() for name in wanted}:
         return f"has no {missing[0]!r}"

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons import Comparisons
-from nearer.formats.tables import OBJECTS, Table, columns_of
+from nearer.comparisons.display import OBJECTS, columns_of
+from nearer.formats.tables import Options, Table
 
 LONG = 1000  # characters
 
@@ -26,17 +27,28 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def tables(path: Path, chunk_rows: int | None = None, drop: bool = False) -> Iterator[Table]:
+def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
     """Yield a file as tables of at most `chunk_rows` rows."""
+    options = options or Options()
     arrow = _pyarrow()
     try:
-        file = arrow.parquet.ParquetFile(path)
-    except arrow.ArrowInvalid as error:
-        raise ValueError(f"{path} is not a parquet file: {error}") from None
-    with file:
+        yield from _tables(arrow, path, chunk_rows, options)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # of a damaged file pyarrow may raise anything
+        raise ValueError(f"{path} cannot be read as a parquet file: {error}") from None
+
+
+def _tables(arrow: Any, path: Path, chunk_rows: int | None, options: Options) -> Iterator[Table]:
+    with arrow.parquet.ParquetFile(path) as file:
         about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
         names = about.get("names")
-        known = {"names": None if names is None else tuple(names), "n_objects": about.get("n_objects")}
+        n_objects = about.get("n_objects") if options.n_objects is None else options.n_objects
+        known: dict[str, Any] = {
+            "names": None if names is None else tuple(names),
+            "n_objects": n_objects,
+            "roles": options.roles,
+        }
         first = 0
         batches = file.iter_batches(batch_size=chunk_rows or max(file.metadata.num_rows, 1))
         for batch in batches:

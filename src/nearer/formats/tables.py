@@ -1,7 +1,7 @@
 """The step between a file and its content: a table of columns that knows the file and line of each row.
 
-A `Table` becomes Comparisons, or, checked cell by cell, features, texts, labels and names. `columns_of` goes the
-other way, from Comparisons to the columns of a file.
+A `Table` becomes Comparisons, or, checked cell by cell, features, texts, labels and names. `columns_of` of
+`nearer.comparisons.display` goes the other way, from Comparisons to the columns of a file.
 """
 
 import os
@@ -13,11 +13,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer.comparisons import Comparisons, layouts
-from nearer.comparisons.layouts import Column, Layout
+from nearer.comparisons import Comparisons, fields, layouts
+from nearer.comparisons.layouts import Layout, Roles
+from nearer.comparisons.objects import Column, names_of_texts
 from nearer.comparisons.rows import BadRowError
+from nearer.formats.text import STDIN, open_binary, suffix_of
 
-OBJECTS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
+TEXT_FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json")  # may end in .gz too
+EXPORT = dict.fromkeys(
+    (".xls", ".ods", ".numbers", ".sav", ".dta", ".rds", ".rdata", ".mat"), "; save or export the table as .csv"
+)
+
+
+class BadLineError(ValueError):
+    """A line of a file that is no answer, and that ``bad_rows="drop"`` leaves out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of a reader says about a file."""
+
+    roles: Roles | None = None  # which column is which
+    encoding: str | None = None
+    n_objects: int | None = None
+    drop: bool = False  # leave impossible rows out
+    verbose: bool = False  # show a progress bar
 
 
 @dataclass(frozen=True)
@@ -31,16 +51,16 @@ class Table:
     n_objects: int | None = None
     n_bad: int = 0  # rows dropped while reading, since they have too few cells
     first_row: int = 0
+    roles: Roles | None = None  # which column is which, if the caller said so
+    numbered: bool = False  # numbers are numbers of objects even if not all of 0, 1, … occur
+    reading: str | None = None  # how the responses of the whole file are read
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def layout(self) -> Layout:
         """Return the layout that the headers stand for; ValueError if there is none."""
-        layout = layouts.understand(list(self.columns))
-        if layout is None:
-            raise unknown_headers(self.path, list(self.columns))
-        return layout
+        return understand_headers(self.path, list(self.columns), self.roles, self.reading)
 
     def part(self, start: int, stop: int) -> "Table":
         """Return the rows from `start` up to `stop`."""
@@ -60,32 +80,36 @@ class Table:
         lines = None if self.lines is None or other.lines is None else [*self.lines, *other.lines]
         return replace(self, columns=columns, lines=lines, n_bad=self.n_bad + other.n_bad)
 
-    def object_cells(self, numbers: bool = False) -> set[str]:
-        """Return the distinct texts that name an object; see `object_texts`."""
-        return layouts.object_texts(self.layout(), self.columns, numbers)
-
-    def _names(self) -> list[str] | None:
-        texts = self.object_cells()
-        return None if all(layouts.NUMBER.fullmatch(text) for text in texts) else sorted(texts)
+    def object_cells(self) -> set[str]:
+        """Return the distinct texts that name an object."""
+        return fields.object_texts(self.layout(), self.columns)
 
     def comparisons(
-        self, bad_rows: str = "raise", names: Sequence[str] | None = None, n_objects: int | None = None
+        self,
+        bad_rows: str = "raise",
+        names: Sequence[str] | None = None,
+        n_objects: int | None = None,
+        numbered: bool = False,
     ) -> Comparisons:
         """Return the comparisons of the table; an error names the file and line of a bad row."""
-        columns = self.columns
+        columns, layout = self.columns, self.layout()
+        numbered = numbered or self.numbered or (n_objects or self.n_objects) is not None
         if names is None:
             names = self.names
         elif self.names is None:  # numbers are names too
-            columns = columns | {name: _as_list(columns[name]) for name in self.layout().objects}
+            columns = columns | {name: _as_list(columns[name]) for name in layout.objects}
         line: Any = None
         try:
-            fields, line = layouts.fields_of_columns(self.layout(), columns, names, drop=bad_rows == "drop")
-            n_objects = None if fields["names"] is not None else n_objects or self.n_objects
-            made = Comparisons(**fields, n_objects=n_objects, bad_rows=bad_rows)  # type: ignore[arg-type]
+            layout = fields.with_reading(layout, columns)
+            arguments, line = fields.fields_of_columns(layout, columns, names, bad_rows == "drop", numbered)
+            n_objects = None if arguments["names"] is not None else n_objects or self.n_objects
+            made = Comparisons(**arguments, n_objects=n_objects, bad_rows=bad_rows)  # type: ignore[arg-type]
         except BadRowError as error:
             row = error.row if line is None else int(line[error.row])
             if row:  # each check goes through all rows before the next check: an earlier row may be bad too
-                self.part(0, row).comparisons(bad_rows, names or self._names())
+                names = names or names_of_texts(self.object_cells(), numbered)
+                earlier = replace(self.part(0, row), reading=layout.reading)
+                earlier.comparisons(bad_rows, names, numbered=names is None)
             raise self.error(row, error.problem) from None
         except ValueError as error:
             if str(error).startswith(str(self.path)):
@@ -94,24 +118,33 @@ class Table:
         made._fill(n_dropped=made.n_dropped + self.n_bad)
         return made
 
-    def error(self, row: int, problem: str) -> ValueError:
+    def error(self, row: int, problem: str) -> BadLineError:
         """Return the error that names a row by its place in the file."""
         where = f"row {self.first_row + row}" if self.lines is None else f"line {self.lines[row]}"
-        return ValueError(f"{self.path}, {where} {problem}")
+        return BadLineError(f"{self.path}, {where} {problem}")
 
 
 def check_suffix(path: Path, formats: Iterable[str], clause: str = "its name must end in") -> str:
     """Return the suffix of a path, in lower case; ValueError if it is none of the formats."""
     suffix = path.suffix.lower()
     if suffix not in formats:
-        raise ValueError(f"cannot tell the format of {path}: {clause} {', '.join(formats)}")
+        listed = ", ".join(formats)
+        raise ValueError(f"cannot tell the format of {path}: {clause} {listed}" + EXPORT.get(suffix, ""))
     return suffix
 
 
 def existing_file(path: str | os.PathLike[str], formats: Iterable[str], *clause: str) -> tuple[Path, str]:
-    """Return the path of a file that exists, and its suffix, which is one of the formats."""
-    path = Path(path)
-    suffix = check_suffix(path, formats, *clause)
+    """Return the path of a file that exists, and its suffix, which is one of the formats; text may be compressed.
+
+    ``-`` is standard input: JSON lines if it begins like them, otherwise delimited text.
+    """
+    path, formats = Path(path), tuple(formats)
+    if str(path) == "-" and ".csv" in formats:
+        with open_binary(STDIN) as file:
+            start = file.read(100).lstrip()
+        return STDIN, ".jsonl" if ".jsonl" in formats and start[:1] in (b"{", b"[") else ".csv"
+    packed = suffix_of(path) in TEXT_FORMATS
+    suffix = check_suffix(Path(path.stem) if packed and path.suffix.lower() == ".gz" else path, formats, *clause)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return path, suffix
@@ -139,11 +172,33 @@ def _as_list(cells: Column) -> Sequence[Any]:
     return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
-def unknown_headers(path: Path, headers: Sequence[str]) -> ValueError:
+def understand_headers(
+    path: Path, headers: Sequence[str], roles: Roles | None, reading: str | None = None
+) -> Layout:
+    """Return the layout of a table; ValueError if its headers, and what was said about them, make none."""
+    try:
+        roles = layouts.check_roles(roles or {}, headers)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    layout = layouts.understand(headers, roles)
+    if layout is None:
+        raise unknown_headers(path, headers, roles)
+    return layout if reading is None else replace(layout, reading=reading)
+
+
+def unknown_headers(path: Path, headers: Sequence[str], roles: Roles | None = None) -> ValueError:
     """Return the error for headers that are no layout of answers."""
-    listed = ", ".join(map(repr, headers))
-    known = layouts.understood_headers()
-    return ValueError(f"{path}: cannot tell what the columns {listed} mean; understood are\n{known}")
+    listed, known = ", ".join(map(repr, headers)), layouts.understood_headers()
+    if roles:
+        given = ", ".join(f"{role}={column}" for role, column in roles.items())
+        return ValueError(f"{path}: with {given}, the columns {listed} are still none of these:\n{known}")
+    if layouts.understand_questions(headers) is not None:  # as `nearer questions` writes them
+        where = "add a column response, with the chosen one of each row, or say which it is: --columns response=…"
+        return ValueError(f"{path}: the columns {listed} are questions without answers; {where}")
+    say = "Say which is which: --columns anchor=…,near=…,far=… (columns={'anchor': …, …} in Python)."
+    if {"trial_type", "stimulus", "response"} <= set(headers):
+        say += " jsPsych records the choices only if the trial says save_trial_parameters: {choices: true}."
+    return ValueError(f"{path}: cannot tell what the columns {listed} mean; understood are\n{known}\n{say}")
 
 
 def check_columns(path: Path, columns: Sequence[str], headers: Sequence[str]) -> None:
@@ -215,28 +270,3 @@ def parse_texts(table: Table, column: str) -> NDArray[Any]:
             content = "no text" if cell is None else f"{str(cell)[:40]} and no text"
             raise table.error(row, f"has {content} in column {column!r}")
     return np.array([str(text) for text in table.columns[column]], dtype=object)  # not numpy's own strings
-
-
-def optional_columns(comparisons: Comparisons) -> dict[str, Any]:
-    """Return those of weights, subjects and answers that comparisons have."""
-    columns = {"weights": comparisons.weights, "subjects": comparisons.subjects}
-    if comparisons.n_answers < len(comparisons):
-        columns["answers"] = comparisons.answers
-    return {name: column for name, column in columns.items() if column is not None}
-
-
-def columns_of(comparisons: Comparisons, named: bool) -> dict[str, Any]:
-    """Return the columns to write: the objects (by name if `named`), then weights, subjects, answers and extras."""
-    headers = OBJECTS[comparisons.shape[1]]
-    columns: dict[str, Any] = {}
-    for header, numbers in zip(headers, comparisons.rows.T, strict=True):
-        columns[header] = np.array(comparisons.names)[numbers] if named and comparisons.names else numbers
-    for name, column in optional_columns(comparisons).items():
-        columns[layouts.OPTIONAL[name].headers[0]] = column
-    for name, column in comparisons.extra.items():
-        layout = layouts.understand([*columns, name])
-        extras = () if layout is None else (*layout.others, *(layouts.OPTIONAL.keys() - layouts.ARGUMENTS))
-        if name in columns or layout is None or layout.objects != headers or name not in extras:
-            raise ValueError(f"an extra column of a table cannot be called {name!r}, which means something else")
-        columns[name] = column
-    return columns

@@ -47,7 +47,7 @@ class ErkleParameters:
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "learning_rate": either(one_of(PASSIVE_AGGRESSIVE, *DECAYING), POSITIVE),
-        "margin": NON_NEGATIVE,
+        "margin": POSITIVE,
         "probability": either(
             NONE, Constraint(lambda value: POSITIVE.test(value) and 0.5 < value < 1, "a number between 0.5 and 1")
         ),
@@ -91,7 +91,7 @@ class ERKLE(ErkleParameters, Solver):
                     f"far - near; got loss={loss!r}: set a margin instead"
                 )
             margin = math.log(self.probability) - math.log1p(-self.probability)
-        most = math.inf if self.aggressiveness is None else self.aggressiveness * (margin or 1.0)
+        most = math.inf if self.aggressiveness is None else self.aggressiveness * margin
         return PassiveAggressiveStep(margin, most)
 
     def _solve(self, problem: AnswerStream, start: ErkleState, monitor: Monitor) -> ErkleState:

@@ -136,7 +136,7 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
     def _fit(self, comparisons: Comparisons) -> None:
         self._learn(comparisons, afresh=True, catch=True)
 
-    def partial_fit(self, comparisons: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one further answer or several; nothing learned before is lost.
 
         Ctrl-C raises KeyboardInterrupt, so that it also ends a loop around this method; the answers learned until
@@ -144,7 +144,7 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
 
         Parameters
         ----------
-        comparisons
+        X
             As for :meth:`fit`, or one row by itself: ``partial_fit((17, 4, 23))`` or, by name,
             ``partial_fit(("Vienna", "Prague", "Rome"))``.
         y, sample_weight
@@ -154,7 +154,7 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
         -------
         self
         """
-        comparisons = drop_zero_weights(as_comparisons(*as_table(comparisons, y, sample_weight)))
+        comparisons = drop_zero_weights(as_comparisons(*as_table(X, y, sample_weight)))
         check_parameters(self)
         # For few answers a handler of Ctrl-C would take a tenth of the time.
         self._learn(comparisons, not hasattr(self, "n_samples_seen_"), len(comparisons) > CHUNK or self.verbose)
@@ -195,7 +195,7 @@ class OnlineKernel(ErkleParameters, KernelPredictor, IterativeEstimator, SavedMo
 
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         state = self._state
-        if state.cached is not None or len(rows) > FEW or int(rows.max()) == state.n_objects:
+        if state.cached is not None or len(rows) > FEW:
             return super()._pair_distances(rows)
         places = np.arange(rows.shape[1])[None]  # of the objects of a row in its submatrix
         pairs = [kernel_distances(state.kernel.submatrix(row), places) for row in rows.tolist()]

@@ -11,6 +11,8 @@ from nearer.parameters import check_count
 from nearer.predict import ComparisonPredictor
 from nearer.psd import fix_signs
 
+FLAT = 1e-12  # an eigenvalue below this share of the largest is round-off
+
 
 def kernel_distances(kernel: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the squared distances of the near and of the far pair of each row."""
@@ -45,16 +47,24 @@ class KernelPredictor(ComparisonPredictor):
     _fitted_attribute = "kernel_"
     kernel_: np.ndarray
 
+    def _points(self) -> np.ndarray:
+        return self.embed(self._n_known)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._n_known
+
     def _pair_distances(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kernel = self.kernel_
-        if int(rows.max()) == len(kernel):
-            kernel = np.pad(kernel, (0, 1))
-        near, far = kernel_distances(kernel, rows)
+        near, far = kernel_distances(self.kernel_, rows)
         return np.maximum(near, 0.0), np.maximum(far, 0.0)
 
     def _distances_from(self, objects: np.ndarray) -> np.ndarray:
         diagonal = self.kernel_.diagonal()
         return np.maximum(diagonal + diagonal[objects, None] - 2.0 * self.kernel_[objects], 0.0)
+
+    def _asked(self) -> np.ndarray:
+        kernel = self.kernel_  # an object without answers is at right angles to all others
+        return np.count_nonzero(kernel, axis=1) > (kernel.diagonal() != 0.0)
 
     def embed(self, n_components: int = 2) -> np.ndarray:
         """Return centered points whose inner products approximate the kernel best (kernel PCA of the objects).
@@ -74,4 +84,5 @@ class KernelPredictor(ComparisonPredictor):
         centered = self.kernel_ - means - means[:, None] + means.mean()
         with blas_threads_for(n):
             values, vectors = eigh(centered, subset_by_index=[n - n_components, n - 1])
-        return fix_signs((vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))).T).T
+        values[values < FLAT * max(values[-1], 0.0)] = 0.0
+        return fix_signs((vectors * np.sqrt(values))[:, ::-1].T).T

@@ -41,12 +41,16 @@ class Rows(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A tall matrix A = table · R of full column rank: R changes all rows at once; R_inv is R⁻¹, C is (AᵀA)⁻¹."""
+    """A tall matrix A = table · R of full column rank: R changes all rows at once; R_inv is R⁻¹, C is (AᵀA)⁻¹.
+
+    ``traces`` are the smallest and the largest trace of C since it was computed from the table.
+    """
 
     table: np.ndarray
     R: np.ndarray
     R_inv: np.ndarray
     C: np.ndarray
+    traces: np.ndarray
 
     @classmethod
     def of(cls, A: np.ndarray) -> Self:
@@ -59,7 +63,7 @@ class Factor(NamedTuple):
     def plain(cls, A: np.ndarray) -> Self:
         """Return a copy of a matrix as a factor without C, for steps that change the table alone."""
         k = A.shape[1]
-        return cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.eye(k))
+        return cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.eye(k), np.ones(2))
 
     def reorthogonalize(self) -> None:
         """Multiply R into the table, in place, and recompute C."""
@@ -82,6 +86,12 @@ class Factor(NamedTuple):
                 "other. Use a smaller rank or smaller steps"
             )
         self.C[:] = inverse * scale * scale[:, None]
+        self.traces[:] = np.trace(self.C)
+
+    @property
+    def growth(self) -> float:
+        """The larger of ‖R‖²/k and ‖R⁻¹‖²/k: how far R is from the identity."""
+        return max(float(np.vdot(R, R)) for R in (self.R, self.R_inv)) / len(self.R)
 
     @property
     def matrix(self) -> np.ndarray:

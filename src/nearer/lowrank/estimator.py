@@ -32,10 +32,10 @@ verbose : bool, default=False
 n_iter_ : int
     Records of the last fit.
 converged_ : bool
-    Whether early stopping ended the fit.
+    Whether held-out data ended the fit: early stopping, or a number of steps that they chose, which may be none.
 stop_reason_ : str
-    Why the last fit ended: "max_iter" (all steps were taken), "converged" (early stopping), "time", "callback"
-    or "interrupted" (Ctrl-C, which keeps the model so far).
+    Why the last fit ended: "max_iter" (all steps were taken), "converged" (as above), "time", "callback" or
+    "interrupted" (Ctrl-C, which keeps the model so far).
 n_steps_ : int
     Steps taken so far.
 n_features_in_ : int
@@ -57,7 +57,7 @@ class StreamEstimator(IterativeEstimator, SavedModel, BaseEstimator):
     _: KW_ONLY
     learning_rate: float | str = "auto"
     n_steps: int | None = None
-    early_stopping: bool = False
+    early_stopping: Any = False
     validation_fraction: float = 0.1
     random_state: Any = None
     max_seconds: float | None = None
@@ -68,6 +68,8 @@ class StreamEstimator(IterativeEstimator, SavedModel, BaseEstimator):
     def _learning(self) -> Iterator[None]:
         """Check the parameters, and leave the model as it was when learning fails."""
         check_parameters(self)
+        if isinstance(self._solver, BaseEstimator):  # one of the library: also where it may take no step
+            check_parameters(self._solver)
         with unchanged_on_failure(self):
             yield
 

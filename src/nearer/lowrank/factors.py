@@ -17,8 +17,10 @@ from nearer.lowrank import loops
 from nearer.lowrank.arrays import Factor, Workspace
 from nearer.lowrank.gradients import FactorStep, as_gradient, columns_of, project
 
-CONDITION = 1e3  # of R, ‖R‖‖R⁻¹‖/k: beyond it, some digits of sixteen could be lost
-MIN_STEPS = 10_000  # between two reorthogonalizations, unless the condition requires one
+GROWTH = (
+    100.0  # of ‖R‖²/k, ‖R⁻¹‖²/k or the trace of C: as much does an error of C grow between two of its computations
+)
+MIN_STEPS = 10_000  # between two reorthogonalizations, unless R or C requires one
 
 
 class _Manifold:
@@ -59,7 +61,7 @@ class _Manifold:
             further steps short, and the rank would be lost in the end.
         """
         if least > 0.0:
-            self._replace(_raise_singular_values([factor.matrix for factor in self.factors], least))
+            self._replace(_balance([factor.matrix for factor in self.factors], least))
             return
         for factor in self.factors:
             factor.reorthogonalize()
@@ -67,20 +69,34 @@ class _Manifold:
         self._since = 0
 
     def limits(self, least: float = 0.0) -> tuple[float, float]:
-        """Return what requires to reorthogonalize: the squared condition of an R, and the trace of a C.
+        """Return what requires to reorthogonalize: the growth of an R or a C, and the trace of a C.
 
         Beyond that trace a singular value is below a hundredth of the least.
         """
-        return CONDITION**2, 100.0 * self.rank / least if least > 0.0 else np.inf
+        return GROWTH, 100.0 * self.rank / least if least > 0.0 else np.inf
 
-    def settle(self, least: float = 0.0) -> None:
-        """Reorthogonalize, and raise singular values below the least only if the rank is lost otherwise."""
+    def has_changed(self) -> bool:
+        """Whether an R or a C has changed too much since it was computed."""
+        return any(loops.exceeds(factor, factor.growth, self.limits()) for factor in self.factors)
+
+    def settle(self, least: float = 0.0, balance: bool = False) -> None:
+        """Reorthogonalize; if the rank is lost or about to be, raise singular values below the least.
+
+        With a least, factors other than those of the printed algorithms may have the same product: with ``balance``
+        A and B become equally long, column by column, as products of ill-conditioned factors lose digits.
+        """
         try:
-            self.reorthogonalize()
+            if balance and least > 0.0 and len(self.factors) == 2:
+                self._replace(_balance([factor.matrix for factor in self.factors], 0.0))
+            else:
+                self.reorthogonalize()
         except ValueError:
             if least == 0.0:
                 raise
-            self.reorthogonalize(least)
+        else:
+            if max(factor.traces[1] for factor in self.factors) <= self.limits(least)[1]:
+                return
+        self.reorthogonalize(least)
 
     def run(self, count: int, steps: Callable[[int, int], int], least: float = 0.0) -> None:
         """Take ``count`` steps by a loop, reorthogonalizing when necessary.
@@ -91,10 +107,8 @@ class _Manifold:
         while done < count:
             stop = steps(done, min(count, done + self._between - self._since))
             self._since += abs(stop) - done
-            if stop < 0:
-                self.reorthogonalize(least)
-            elif self._since >= self._between:
-                self.settle(least)
+            if stop < 0 or self._since >= self._between:
+                self.settle(least, balance=stop < 0)
             done = abs(stop)
 
     def _take_compiled(self, loop: Callable[..., bool], *gradients: Any) -> None:
@@ -108,8 +122,9 @@ class _Manifold:
         if len(updates) < len(steps):
             self._replace([step.dense() for step in steps])
             return
-        conditions = [step.apply(*update) for step, update in zip(steps, updates, strict=True)]
-        self._end_step(not max(conditions) <= CONDITION**2)
+        for step, update in zip(steps, updates, strict=True):
+            step.apply(*update)
+        self._end_step(self.has_changed())
 
     def _end_step(self, exceeds: bool) -> None:
         """Count a step, and reorthogonalize if it went beyond the limits or the last time is long ago."""
@@ -144,7 +159,7 @@ class FixedRank(_Manifold):
         The current factors.
     n_reorthogonalizations : int
         How often the small matrices were multiplied into the tables: against rounding, every 10,000 steps or
-        when their condition requires it.
+        when they have changed too much.
 
     Examples
     --------
@@ -285,8 +300,8 @@ def product_svd(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.nda
     return P @ U, values, Q @ Vt.T
 
 
-def _raise_singular_values(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:
-    """Return orthogonal factors of equal size of the same W, its small singular values raised to the least."""
+def _balance(matrices: list[np.ndarray], least: float) -> list[np.ndarray]:
+    """Return orthogonal factors of equal size of the same W, singular values below the least raised to it."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ValueError("numbers are no longer finite")
     left, values, right = product_svd(matrices[0], matrices[-1])

@@ -60,7 +60,7 @@ class FactorStep(NamedTuple):
 
     def update(self) -> tuple[np.ndarray, ...] | None:
         """Return what is to be added to the rows of the table, R and R_inv, and the new C; None if R is singular."""
-        (_, R, R_inv, C), _, G, E, U, V, omega, theta = self
+        (_, R, R_inv, C, _), _, G, E, U, V, omega, theta = self
         r, k = E.shape[1], len(C)
         inner, added = omega @ V.T, theta @ V.T
         try:
@@ -87,14 +87,13 @@ class FactorStep(NamedTuple):
             return None
         return change, R @ U @ inner, of_inverse, C
 
-    def apply(self, change: np.ndarray, of_R: np.ndarray, of_inverse: np.ndarray, C: np.ndarray) -> float:
-        """Change the factor in place; return the squared condition ‖R‖²‖R⁻¹‖²/k² of its new R."""
-        table, R, R_inv, _ = self.factor
-        table[self.rows] += change
-        R += of_R
-        R_inv += of_inverse
-        self.factor.C[:] = C
-        return float(np.vdot(R, R) * np.vdot(R_inv, R_inv)) / len(R) ** 2
+    def apply(self, change: np.ndarray, of_R: np.ndarray, of_inverse: np.ndarray, C: np.ndarray) -> None:
+        """Change the factor in place."""
+        factor = self.factor
+        factor.table[self.rows] += change
+        factor.R[:] += of_R
+        factor.R_inv[:] += of_inverse
+        factor.C[:] = C
 
     def dense(self) -> np.ndarray:
         """Return the whole factor after the step."""

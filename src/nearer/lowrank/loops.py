@@ -38,12 +38,17 @@ def full_step(step: float, size: float) -> float:
     return step
 
 
-def exceeds(factor: Any, bound: float, limits: Any) -> bool:
-    """Whether to reorthogonalize: R is ill-conditioned, or a singular value is too small."""
-    trace = 0.0
+def exceeds(factor: Any, growth: float, limits: Any) -> bool:
+    """Whether to reorthogonalize, since R, R⁻¹ or C has changed too much, or a singular value is too small.
+
+    To first order, an error D of C⁻¹ becomes TᵀDT in a step that multiplies R by T. So errors grow by ‖R‖², and
+    relative to AᵀA by the growth of C. If C shrinks, the rounding of what it was remains.
+    """
+    traces, trace = factor.traces, 0.0
     for j in range(factor.C.shape[0]):
         trace += factor.C[j, j]
-    return not (bound <= limits[0] and trace <= limits[1])
+    traces[0], traces[1] = min(traces[0], trace), max(traces[1], trace)
+    return not (growth <= limits[0] and traces[1] <= limits[0] * traces[0] and trace <= limits[1])
 
 
 @noinline
@@ -52,7 +57,7 @@ def advance_one(
 ) -> float:
     """Take the step of a factor of Algorithm 4, along one column g, except for the rows of its table.
 
-    Those get ``change`` times g. Returns the squared condition ‖R‖²‖R⁻¹‖²/k² of the new R, infinite if C has to be
+    Those get ``change`` times g. Returns the larger of ‖R‖²/k and ‖R⁻¹‖²/k for the new R, infinite if C has to be
     recomputed. ``u`` is A†g, ``v`` that of the other factor, s = uᵀv, ``e`` Aᵀg and ``square`` ‖g‖²; ``by`` and
     ``across`` are overwritten.
     """
@@ -89,7 +94,7 @@ def advance_one(
             R_inv[i, j] -= of_inverse * across[j]
             size += R[i, j] * R[i, j]
             inverse_size += R_inv[i, j] * R_inv[i, j]
-    return size * inverse_size / (k * k) if known else np.inf
+    return max(size, inverse_size) / k if known else np.inf
 
 
 @noinline
@@ -136,7 +141,7 @@ def advance_two(Y: Any, D: Any, E: Any, U: Any, squares: Any, vectors: Any, chan
             R_inv[i, j] -= c * Ru[j] + d * Rv[j]
             size += R[i, j] * R[i, j]
             inverse_size += R_inv[i, j] * R_inv[i, j]
-    return size * inverse_size / (k * k) if known else np.inf
+    return max(size, inverse_size) / k if known else np.inf
 
 
 @noinline
@@ -198,11 +203,11 @@ def loreta_step(
         U[0, j] *= step
     s = dot(U[0], U[1])
     by, across, change = work.vectors[0], work.vectors[1], work.vectors[2]
-    bound = advance_one(A, U[0], U[1], s, E[0], step * step * dot(x, x), by, across, change)
+    growth = advance_one(A, U[0], U[1], s, E[0], step * step * dot(x, x), by, across, change)
     add_outer(A.table, p, x, step, change)
     other = advance_one(B, U[1], U[0], s, E[1], dot(y, y), by, across, change)
     add_outer(B.table, q, y, 1.0, change)
-    return exceeds(A, bound, limits) or exceeds(B, other, limits)
+    return exceeds(A, growth, limits) or exceeds(B, other, limits)
 
 
 def loreta_psd_step(
@@ -219,10 +224,10 @@ def loreta_psd_step(
     size = abs(across) * (abs(dot(U[0], U[1])) + np.sqrt(first * second))
     step = limit_step(step, size + abs(D[0, 0]) * first + abs(D[1, 1]) * second)
     scaled = step * D[0, 0], step * across, step * across, step * D[1, 1]
-    bound = advance_two(Y, scaled, E, U, (long, mixed, mixed, other), work.vectors, change)
+    growth = advance_two(Y, scaled, E, U, (long, mixed, mixed, other), work.vectors, change)
     add_outer(Y.table, p, x, 1.0, change[0])
     add_outer(Y.table, q, y, 1.0, change[1])
-    return exceeds(Y, bound, limits)
+    return exceeds(Y, growth, limits)
 
 
 def take_loreta_step(factors: Any, left: Any, right: Any, limits: Any, work: Any) -> bool:

@@ -5,8 +5,9 @@
  *   map.setPoints(points, {names});    // glides from where the points are to where they go
  *
  * Options, all but points optional: names, groups, groupOrder, palette, reference ([[x, y], ...], drawn as ghosts),
- * nearest (rows of indices; otherwise found on the plane), line, margins, label,
- * onhover. Needs marks.js, labels.js and gestures.js.
+ * nearest (rows of indices; otherwise found on the plane), line, margins, label, onhover; of the names on the map
+ * labels ("auto": those that fit, "all" or "none"), order (who is named first), scale (of each dot's radius) and
+ * obstacles ([[left, top, right, bottom], ...], which names stay off). Needs marks.js, place.js, labels.js and gestures.js.
  * Names only ever reach the canvas and the callback as text. Colours come from CSS: --ink, --faint, --paper.
  */
 var NearerMap = (function () {
@@ -30,6 +31,8 @@ var NearerMap = (function () {
       this.current = -1; // the object under the pointer or found by name
       this.pinned = false; // found by name: stays until the next hover or Escape
       this.margins = options.margins || [40, 40]; // pixels above and below that the page covers
+      this.labels = options.labels || "auto";
+      this.obstacles = options.obstacles || [];
       this.moves = {}; // animations under way, by what they move
       this._data(options.points, options);
       canvas.tabIndex = 0;
@@ -47,6 +50,8 @@ var NearerMap = (function () {
     }
 
     /* ---- what the page may call ---- */
+
+    cover(margins, obstacles) { [this.margins, this.obstacles] = [margins, obstacles]; }
 
     setPoints(points, more) {
       const from = this.points;
@@ -86,8 +91,8 @@ var NearerMap = (function () {
     }
 
     panBy(dx, dy) {
+      const {x, y, zoom} = this.moves.view ? this.moves.view.goal : this.view; // a zoom under way is not lost
       delete this.moves.view;
-      const {x, y, zoom} = this.view;
       this.view = {x: x - dx / zoom, y: y + dy / zoom, zoom, touched: true};
       this._draw();
     }
@@ -126,6 +131,9 @@ var NearerMap = (function () {
       this.names = Array.from({length: n}, (_, i) => String(more.names && i < more.names.length ? more.names[i] : i));
       this.groups = more.groups ? Array.from({length: n}, (_, i) => String(more.groups[i])) : null;
       this.nearest = more.nearest || null;
+      const same = this.order && this.order.length === n; // objects that move keep their rank and size
+      this.order = more.order || (same ? this.order : [...this.points.keys()]);
+      this.scale = more.scale || (same ? this.scale : null);
       // Groups keep the colour they had when others join later.
       const known = (more.groupOrder || this.groupOrder || []).map(String);
       this.groupOrder = [...new Set(known.concat(this.groups || []))];
@@ -133,7 +141,7 @@ var NearerMap = (function () {
       this.colour = Array.from({length: n}, (_, i) => (this.groups ? rank.get(this.groups[i]) || 0 : 0) % this.palette.length);
       this.short = this.names.map((name) => (name.length > 40 ? name.slice(0, 39) + "…" : name));
       this.widths = new Array(n);
-      this.sprites = null;
+      this.sprites = this.radii = null;
     }
 
     neighbours(index, k = 5) {

@@ -80,9 +80,10 @@ function nearerGestures(map, signal) {
     "0": () => map.reset(), Home: () => map.reset(), Escape: () => map.hover(-1),
     ".": () => step(1), ",": () => step(-1),
   };
-  on("keydown", (event) => {
+  map.press = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
     event.preventDefault();
     keys[event.key]();
-  });
+  };
+  on("keydown", map.press);
 }

@@ -33,8 +33,12 @@
     const low = legend.hidden ? document.querySelector(".tools") : legend;
     return [top + 12, window.innerHeight - low.getBoundingClientRect().top + 18];
   };
-  const map = new NearerMap(canvas, Object.assign({label: "Map: " + document.title, margins: covered()}, data));
-  window.addEventListener("resize", () => { map.margins = covered(); });
+  const boxes = () => [".heading", ".find", "#legend", ".tools"].map((part) => {
+    const box = document.querySelector(part).getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom];
+  });
+  const map = new NearerMap(canvas, Object.assign({label: "Map: " + document.title, margins: covered(), obstacles: boxes()}, data));
+  window.addEventListener("resize", () => map.cover(covered(), boxes()));
 
   /* ---- the card ---- */
 
@@ -149,14 +153,15 @@
     if (row) take(Number(row.dataset.index));
   });
 
-  /* ---- buttons, and the one key of the whole page ---- */
+  /* ---- buttons, and keys: they work at once, wherever the focus is, unless one is typing ---- */
 
   by("in").addEventListener("click", () => map.zoomBy(1.6));
   by("out").addEventListener("click", () => map.zoomBy(1 / 1.6));
   by("all").addEventListener("click", () => map.reset());
   ghosts.querySelector("input").addEventListener("change", (event) => map.setReferenceVisible(event.target.checked));
   document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && document.activeElement !== find) { event.preventDefault(); find.focus(); }
+    if (event.target === find || event.defaultPrevented) return;
+    if (event.key === "/") { event.preventDefault(); find.focus(); } else map.press(event);
   });
   document.body.nearerMap = map; // for scripts that want to drive the page
 })();

@@ -5,9 +5,14 @@ var nearerMarks = (function () {
   "use strict";
 
   function nearerMarks(map) {
-    const base = map.points.length > 5000 ? 2 : map.points.length > 800 ? 3 : 4.5;
+    // Dots shrink where there are many for the size of the page.
+    const base = Math.min(4.5, Math.max(1.5, 0.15 * Math.sqrt((map.width * map.height) / Math.max(1, map.points.length))));
     const radius = Math.round(2 * Math.min(4.5, base * Math.max(1, Math.pow(map.view.zoom / map.least, 0.3)))) / 2;
     if (!map.sprites || radius !== map.radius) makeSprites(map, radius);
+    if (!map.radii || map.radii.base !== radius) {
+      map.radii = map.points.map((_, i) => radius * (map.scale ? map.scale[i] : 1));
+      map.radii.base = radius;
+    }
     map.pen.fillStyle = map.faint;
     if (map.line) map.pen.fillRect(0, map.screen([0, 0])[1] - 0.5, map.width, 1);
     if (map.showReference) ghosts(map);
@@ -17,21 +22,21 @@ var nearerMarks = (function () {
   }
 
   function dots(map) {
-    const pen = map.pen, half = map.radius + 1;
+    const pen = map.pen, half = map.radii.reduce((a, b) => Math.max(a, b), 0) + 1;
     const seen = [...map.spots.keys()].filter((i) => {
       const [x, y] = map.spots[i];
       return x > -half && y > -half && x < map.width + half && y < map.height + half;
     });
     if (seen.length <= 4000) {
       for (const i of seen) {
-        const [x, y] = map.spots[i];
-        pen.drawImage(map.sprites[map.colour[i]], x - half, y - half, 2 * half, 2 * half);
+        const [x, y] = map.spots[i], reach = map.radii[i] + 1;
+        pen.drawImage(map.sprites[map.colour[i]], x - reach, y - reach, 2 * reach, 2 * reach);
       }
       return;
     }
     // Thousands of dots are so small that squares look the same, and are four times as fast.
-    const side = 1.7 * map.radius;
     for (const i of seen) {
+      const side = 1.7 * map.radii[i];
       pen.fillStyle = map.palette[map.colour[i]];
       pen.fillRect(map.spots[i][0] - side / 2, map.spots[i][1] - side / 2, side, side);
     }
@@ -41,7 +46,7 @@ var nearerMarks = (function () {
     map.radius = radius;
     const half = radius + 1;
     map.sprites = map.palette.map((colour) => {
-      const sprite = document.createElement("canvas"), side = Math.ceil(2 * half * map.dense);
+      const sprite = document.createElement("canvas"), side = Math.ceil(2 * half * map.dense * (map.scale ? 2 : 1));
       sprite.width = sprite.height = side;
       const pen = sprite.getContext("2d");
       pen.scale(side / (2 * half), side / (2 * half));
@@ -90,7 +95,7 @@ var nearerMarks = (function () {
   function ring(map) {
     const pen = map.pen, [x, y] = map.spots[map.current];
     pen.beginPath();
-    pen.arc(x, y, map.radius + 2, 0, 2 * Math.PI);
+    pen.arc(x, y, map.radii[map.current] + 2, 0, 2 * Math.PI);
     pen.fillStyle = map.palette[map.colour[map.current]];
     pen.fill();
     pen.lineWidth = 2;

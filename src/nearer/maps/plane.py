@@ -7,6 +7,7 @@ The picture and the HTML page draw the same `Plane`, with a line of text that sa
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,8 @@ Points = NDArray[np.float64]
 Title = str | None
 Words = Iterable[object] | None
 Places = ArrayLike | None
+Weights = ArrayLike | None
+Labels = Literal["auto", "all", "none"]
 
 # Colors that most kinds of color vision tell apart, on white and on near-black.
 PALETTE = (
@@ -116,6 +119,7 @@ class Plane:
     names: list[str]
     groups: list[str] | None
     reference: Points | None
+    weights: Points | None
     nearest: NDArray[np.intp] | None
     subtitle: str
     is_line: bool
@@ -130,8 +134,28 @@ class Plane:
         """The points and the reference, if there is one."""
         return self.points if self.reference is None else np.concatenate([self.points, self.reference])
 
+    @property
+    def scale(self) -> Points:
+        """The radius of each dot, relative to that of an object of mean weight; areas show the weights."""
+        if self.weights is None or not self.weights.any():
+            return np.ones(len(self.points))
+        return np.clip(np.sqrt(self.weights / self.weights.mean()), 0.6, 2.2)
 
-def to_plane(points: ArrayLike, names: Words = None, *, groups: Words = None, reference: Places = None) -> Plane:
+
+def check_labels(labels: str) -> None:
+    """Raise a ValueError if this is no way to label a map."""
+    if labels not in get_args(Labels):
+        raise ValueError(f"labels must be 'auto', 'all' or 'none'; got {labels!r}")
+
+
+def to_plane(
+    points: ArrayLike,
+    names: Words = None,
+    *,
+    groups: Words = None,
+    reference: Places = None,
+    weights: Weights = None,
+) -> Plane:
     """Return the plane of points of one, two or more dimensions."""
     learned = as_points(points)
     n, dims = learned.shape
@@ -142,6 +166,7 @@ def to_plane(points: ArrayLike, names: Words = None, *, groups: Words = None, re
         names=[str(i) for i in range(n)] if names is None else _as_words(names, n, "names"),
         groups=None if groups is None else _as_words(groups, n, "groups"),
         reference=target,
+        weights=None if weights is None else _as_weights(weights, n),
         nearest=_nearest(learned, 5) if dims > 2 else None,
         subtitle=_subtitle(rotated, dims, target is not None),
         is_line=dims == 1 and target is None,
@@ -169,6 +194,16 @@ def _as_words(values: Iterable[object], n: int, name: str) -> list[str]:
     if len(words) != n:
         raise ValueError(f"{name}: {len(words)} for {n} points; expected one per point")
     return words
+
+
+def _as_weights(weights: ArrayLike, n: int) -> Points:
+    array = np.array(weights, dtype=np.float64)
+    if array.shape != (n,):
+        raise ValueError(f"weights: shape {array.shape} for {n} points; expected one number per point")
+    bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+    if len(bad):
+        raise ValueError(f"weights: number {bad[0]} is {array[bad[0]]}; expected finite numbers of at least 0")
+    return array
 
 
 def _nearest(learned: Points, k: int) -> NDArray[np.intp]:

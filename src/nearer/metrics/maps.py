@@ -28,11 +28,16 @@ def triplet_error(points: ArrayLike, comparisons: Any) -> float:
     points = np.asarray(points)
     if points.ndim != 2:
         raise ValueError(f"points must be a table with one row per object; got shape {points.shape}")
+    if not np.isfinite(points).all():
+        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise ValueError(f"points must be finite; row {row} holds NaN or infinity")
     is_source = isinstance(comparisons, ComparisonSource)
     chunks = comparisons.chunks() if is_source else [Comparisons.of(comparisons)]
     wrong, total = np.sum([_wrong_and_total(points, chunk) for chunk in chunks], axis=0)
     if not total > 0:
         raise ValueError("there is nothing to score: no comparisons, or none with a weight above 0")
+    if not np.isfinite(total):
+        raise ValueError("the sum of the weights overflows: divide them by the largest")
     return float(wrong / total)
 
 

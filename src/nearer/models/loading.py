@@ -294,6 +294,8 @@ def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             return tuple(decode(item, arrays) for item in items)
         case {"dict": dict(items)}:
             return {key: decode(item, arrays) for key, item in items.items()}
+        case {"items": list(pairs)} if all(isinstance(key, str | int | float) for key, _ in pairs):
+            return {key: decode(item, arrays) for key, item in pairs}
         case {"float": "nan" | "inf" | "-inf" as text}:
             return float(text)
         case {"dtype": str(text)}:

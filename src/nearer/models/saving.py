@@ -5,9 +5,9 @@ the registry and parts (losses, solvers) of `PARTS`, and only the members that i
 stored, not compressed, so that a small file cannot claim a large array.
 
 Plain JSON values stand for themselves. Everything else is an object with one key that says what it is: ``{"array":
-member}``, ``{"tuple": [...]}``, ``{"dict": {...}}``, ``{"float": "nan"}``, ``{"dtype": "float32"}``, and
-``{"part": "TSTE", "module": "nearer.losses", "params": {...}}`` for a loss or solver of the library. An object of
-the user's own is stored by name and cannot be rebuilt.
+member}``, ``{"tuple": [...]}``, ``{"dict": {...}}`` or, with numbers as keys, ``{"items": [[key, value], ...]}``,
+``{"float": "nan"}``, ``{"dtype": "float32"}``, and ``{"part": "TSTE", "module": "nearer.losses", "params": {...}}``
+for a loss or solver of the library. An object of the user's own is stored by name and cannot be rebuilt.
 
 A scikit-learn Pipeline whose steps are such models is one file of format 2: its JSON has the name and the record
 of each step, and the members of the first step begin with ``0.``, those of the second with ``1.``. A single model
@@ -161,7 +161,9 @@ def encode(value: Any, where: str, arrays: dict[str, np.ndarray], *, custom: boo
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise TypeError(f"{where}: a dict in a model file has strings as keys, got {value!r}")
+            if not all(isinstance(key, str | int | float | np.generic) for key in value):
+                raise TypeError(f"{where}: a dict in a model file has strings or numbers as keys, got {value!r}")
+            return {"items": [encode(list(pair), where, arrays, custom=custom) for pair in value.items()]}
         return {"dict": {k: encode(v, f"{where}.{k}", arrays, custom=custom) for k, v in value.items()}}
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return {"dtype": np.dtype(value).str}

@@ -1,26 +1,30 @@
 """LabelRanker: label scores of features, W x with a W of low rank, as a scikit-learn estimator.
 
-``fit`` checks its input, selects a step size (:mod:`nearer.ranking.solvers`), starts a model
-(:mod:`nearer.ranking.init`), has a solver train it under a monitor, and sets the learned attributes.
+``fit`` checks its input, starts a model (by default in closed form, :mod:`nearer.ranking.settings`, otherwise
+:mod:`nearer.ranking.init`), selects a step size, has a solver train the model under a monitor, and sets the learned
+attributes.
 """
 
 import warnings
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from nearer.comparisons.random_state import child_generator
-from nearer.features.validation import check_scale, validate_features
+from nearer.features.validation import check_scale, check_weights, validate_features
 from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
-from nearer.monitor import Result
-from nearer.parameters import BOOL, COUNT, NONE, Constraint, either, one_of, parametrized
+from nearer.monitor import Monitor, Result
+from nearer.parameters import AUTO, BOOL, COUNT, NONE, Constraint, either, one_of, parametrized
 from nearer.ranking.init import INITS, MAX_ROWS, check_factors, constant_value, start_model
+from nearer.ranking.models import RankingModel
 from nearer.ranking.predict import RankingPredictor
+from nearer.ranking.settings import MAX_PASSES, start_from_ridge
 from nearer.ranking.solvers import SOLVERS, RowStream, default_n_steps, hold_out, select_rate
 from nearer.ranking.state import LEARNED, check_attributes, check_resumable, resume, store
 from nearer.ranking.targets import Target, TrainingSet, read_target, with_constant
+from nearer.solver import N_CHUNKS
 
 
 def _is_init(value: Any) -> bool:
@@ -30,25 +34,30 @@ def _is_init(value: Any) -> bool:
 @documented
 @parametrized
 class LabelRanker(RankingPredictor, StreamEstimator):
-    """Rank thousands of labels by their scores W x, with a matrix W of low rank that learns row by row.
+    """Rank thousands of labels by their scores W x, with a matrix W of low rank.
 
     A row x with true labels Y should score each of them above every false label by a margin of one. W = ABᵀ, A
     over labels and B over features, so that memory is ``rank`` numbers per label and per feature: B projects the
-    features, and A holds a linear classifier of the projection for each label.
+    features, and A holds a linear classifier of the projection for each label. By default W starts from a
+    closed form that is better than ridge regression, and steps, one row at a time, follow only as far as they help.
 
     Parameters
     ----------
-    rank : int or None, default=50
-        Rank of W for "loreta" and "pa", at most the number of labels and of features. The other solvers have
+    rank : "auto", int or None, default="auto"
+        Rank of W for "loreta" and "pa", at most the number of labels and of features. "auto": from
+        ``init="ridge"`` the smallest of 25, 50, 100 and 200 that ranks held-out rows about as well as the full rank, and
+        50 at most if steps follow; 50 from other starts; less where the table is small. The other solvers have
         matrices of full rank and ignore it; None is for them alone.
     solver : {"loreta", "pa", "perceptron", "group-perceptron", "popularity"} or object, default="loreta"
         "loreta" takes gradient steps along the manifold of matrices of that rank; "pa" passive-aggressive steps
         on A and B in turn. "perceptron" takes subgradient steps of a full matrix, "group-perceptron" does so by
         mirror descent with the mixed (2, 1) norm, which prefers few features. "popularity" scores a label by
         how many rows have it: the baseline. Or a solver object of :mod:`nearer.ranking`.
-    init : {"zero", "identity", "gaussian"} or pair of arrays, default="zero"
-        Where "loreta" and "pa" start. "zero": the best approximation, of that rank, of the sum of the first
-        ``2 * rank`` subgradients; where that is of lower rank it is filled up with small random directions.
+    init : {"ridge", "zero", "identity", "gaussian"} or pair of arrays, default="ridge"
+        Where "loreta" and "pa" start. "ridge": one Newton step from label popularity in closed form, with
+        power, penalty and rank selected by held-out rows (see Notes). The others are those of the paper.
+        "zero": the best approximation, of that rank, of the sum of the first ``2 * rank`` subgradients; where that
+        is of lower rank it is filled up with small random directions.
         "identity": ones on the first ``rank`` places of the diagonal. "gaussian": independent normal factors,
         scaled (the paper does not) such that scores are of size one. Or A and B to start from.
     negatives : {"warp", "all"}, default="warp"
@@ -63,8 +72,9 @@ class LabelRanker(RankingPredictor, StreamEstimator):
         Step size, constant throughout; for "pa" the largest step, its C. "auto" tries several on some
         of the rows, judged by others; ``learning_rate_`` and ``selection_`` say which was taken.
     n_steps : int, optional
-        Rows to learn from in ``fit``, one per step. By default 20 passes, with "warp" more if rows have many
-        labels, so that each is drawn about six times; 10,000 to 1,000,000 steps, but one pass at least.
+        Rows to learn from in ``fit``, one per step. By default from ``init="ridge"`` up to four passes, more if the
+        table is small, or none: what ranks held-out rows best. From other starts 20 passes, with "warp" more if rows
+        have many labels, so that each is drawn about six times; 10,000 to 1,000,000 steps, but one pass at least.
     early_stopping : bool, default=False
         Hold some rows out, evaluate their rankings twenty times per fit, keep the best model, and stop when five
         evaluations in a row were not better.
@@ -89,7 +99,8 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     theta_ : array
         The matrix before the mirror, features by labels, for "group-perceptron".
     intercept_ : array of shape (n_labels,)
-        Scores of a row of zeros: A times ``intercept_factors_`` times ``constant_``; for "popularity" the counts.
+        Scores of a row of zeros: A times ``intercept_factors_`` times ``constant_``; for "popularity" the counts, by
+        weight.
     label_counts_ : array of shape (n_labels,)
         How many rows had each label.
     n_predicted_ : int
@@ -97,11 +108,12 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     learning_rate_ : float or None
         Step size as used.
     selection_ : list of dict or None
-        One record per step size that "auto" tried: learning_rate, error (1 minus the mean average precision of
-        other rows), standard_error, and whether it was chosen.
+        One record per setting that was tried: learning_rate, error (1 minus the mean average precision of
+        other rows), standard_error, and whether it was chosen. From ``init="ridge"`` also power, ridge (None:
+        popularity alone, tried first), rank and n_steps; learning_rate is None if there were no steps.
     history_ : list of dict
         Records, twenty per fit and one per ``partial_fit``: iteration, n_steps, loss (mean over the steps since
-        the last record), held_out_score (mean average precision) if rows are held out, seconds.
+        the last record), held_out_score (mean average precision) if rows are held out, seconds. Empty without steps.
     n_rows_ : int
         Rows that had labels.
     n_skipped_ : int
@@ -109,15 +121,24 @@ class LabelRanker(RankingPredictor, StreamEstimator):
 
     Notes
     -----
+    ``init="ridge"`` standardizes features, and takes the first Newton step from label popularity in a generalized linear
+    model of each label whose variance is a power γ of its mean, with a ridge penalty. If π is the share of
+    rows with the label, its score is π^(1 - γ) / (1 - γ) + wᵀz, and w = (π^γ ZᵀZ + λI)⁻¹Zᵀ(y - π). Power 0
+    is ridge regression, and 1 would be Poisson regression. In between, rare labels can be ranked high where features
+    speak for them. A fifth of the rows, 2,000 at most, is held out to find power, penalty and rank; then all
+    rows are used. Tables of more than 2,000 features are projected onto a block Krylov space of about 300
+    dimensions, so that no matrix of features by features is made.
+
     A step costs the entries of x times the rank, some tens of times the rank squared, and with
     ``negatives="all"`` one pass over A. A step of LORETA is that of the paper to rounding; but where W is about
     to lose its rank, singular values below a tenth of a step's length are raised to that.
 
-    With all labels scored, a row with d violated labels pushes the highest false one down d times as far as it
-    pulls each of them up. On corel5k and delicious that ranked no better than popularity, and pairs that are
-    drawn ranked much better. Hence the default. The weight of a pair of "warp" is 1 + 1/2 + … +
-    1/⌊false labels / draws⌋, divided by what it is after a single draw, so that learning rates mean about
-    the same for both. At most 1,000 labels are drawn.
+    With all labels scored, the exact subgradient of a row with d violated labels pushes the highest false one down
+    d times as far as it pulls each of them up. On corel5k and delicious that ranked no better than popularity. The G
+    that the LORETA paper prints pushes it down as far as it pulls one up, and ranks clearly better: it is that of
+    ``solver=LORETA(subgradient="printed")``. Pairs that are drawn ("warp") rank better still, hence the default. Their
+    weight is 1 + 1/2 + … + 1/⌊false labels / draws⌋, divided by what it is after a single draw, so that learning
+    rates mean about the same for both. At most 1,000 labels are drawn.
 
     References
     ----------
@@ -130,7 +151,7 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from nearer import LabelRanker
     >>> X, Y = make_multilabel_classification(500, n_features=30, n_classes=12, random_state=0)
-    >>> model = LabelRanker(rank=5, random_state=0).fit(X[:400], Y[:400])
+    >>> model = LabelRanker(random_state=0).fit(X[:400], Y[:400])
     >>> labels, scores = model.top_k(X[400:], 3)
     >>> labels.shape
     (100, 3)
@@ -145,9 +166,10 @@ class LabelRanker(RankingPredictor, StreamEstimator):
         "constant_", "n_rows_", "n_skipped_", "n_predicted_", "target_form_", "target_dtype_",
     )  # fmt: skip
     _solvers: ClassVar = SOLVERS
+    _scales_features = True  # the closed form does
     _constraints: ClassVar = {
-        "rank": either(COUNT, NONE),
-        "init": Constraint(_is_init, "'zero', 'identity', 'gaussian' or a pair of arrays"),
+        "rank": either(AUTO, COUNT, NONE),
+        "init": Constraint(_is_init, "'ridge', 'zero', 'identity', 'gaussian' or a pair of arrays"),
         "negatives": one_of("all", "warp"),
         "fit_intercept": BOOL,
     }
@@ -157,24 +179,28 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     intercept_factors_: np.ndarray = field(init=False)
     theta_: np.ndarray = field(init=False)
 
-    rank: int | None = 50
+    rank: int | str | None = "auto"
     _: KW_ONLY
-    init: Any = "zero"
+    init: Any = "ridge"
     negatives: str = "warp"
     fit_intercept: bool = True
 
-    def fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn to rank.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
             Features.
-        Y : indicator matrix of shape (n, n_labels), or array of shape (n,)
+        y : indicator matrix of shape (n, n_labels), or array of shape (n,)
             Which labels are true of each row: an array or sparse matrix of 0 and 1, or a DataFrame of them whose
             columns name the labels; or one class per row. Rows without labels are skipped and counted.
         classes : array-like of shape (n_labels,), optional
-            Names of the columns of Y; if Y is one class per row, all classes, if not all of them are in Y.
+            Names of the columns of y; if y is one class per row, all classes, if not all of them are in y.
+        sample_weight : array of shape (n,), optional
+            How many rows each row stands for, so that their mean should be about 1: in the closed form an integer is
+            as many rows, steps draw rows in proportion to their weights, and held-out rows count as much. Rows of
+            weight 0 are left out.
 
         Returns
         -------
@@ -182,15 +208,23 @@ class LabelRanker(RankingPredictor, StreamEstimator):
         """
         with self._learning():
             table = self._validate(X, reset=True)
-            target = read_target(self, Y, classes, table.shape[0])
+            target = read_target(self, y, classes, table.shape[0])
+            weights = None
+            if sample_weight is not None:
+                weights = check_weights(sample_weight, table.shape[0])
+                counted = np.flatnonzero(weights)
+                if len(counted) == 0:
+                    raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+                table, weights = table[counted], weights[counted]
+                target = target._replace(indicator=target.indicator[counted])
             self._begin(target)
-            train = self._training_set(table, target)
+            train = self._training_set(table, target, weights=weights)
             if self._solver.stored_in:
                 self._fit(train, child_generator(self.random_state))
             self._warn_of_unseen()
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Continue from further rows, each once and in their order; none are held out.
 
         The first call finds the start, the step size and the value of the constant feature by its rows: give it
@@ -199,10 +233,10 @@ class LabelRanker(RankingPredictor, StreamEstimator):
 
         Parameters
         ----------
-        X, Y
+        X, y
             As for :meth:`fit`: as many features and labels each time.
         classes : array-like of shape (n_labels,), optional
-            As for :meth:`fit`; required in the first call if Y is one class per row. Later calls ignore it.
+            As for :meth:`fit`; required in the first call if y is one class per row. Later calls ignore it.
 
         Returns
         -------
@@ -212,11 +246,11 @@ class LabelRanker(RankingPredictor, StreamEstimator):
             first = not hasattr(self, "label_counts_")
             table = self._validate(X, reset=first)
             if first:
-                target = read_target(self, Y, classes, table.shape[0], whole=False)
+                target = read_target(self, y, classes, table.shape[0], whole=False)
                 self._begin(target)
             else:
                 check_resumable(self, self._solver)
-                target = self._target(Y, table.shape[0])
+                target = self._target(y, table.shape[0])
             train = self._training_set(table, target, first=first)
             if self._solver.stored_in:
                 self._continue(train, child_generator(self.random_state), first)
@@ -240,11 +274,13 @@ class LabelRanker(RankingPredictor, StreamEstimator):
         self.label_counts_ = np.zeros(len(target.classes), dtype=np.int64)
         self.n_rows_ = self.n_skipped_ = self.n_steps_ = 0
         self.learning_rate_ = self.selection_ = None
-        self._set_result(Result(None, 0, False, "max_iter", []))
+        self._set_result(Result(None, 0, True, "converged", []))  # of popularity, which takes no steps
         if self._solver.factored:
             check_factors(self, len(target.classes), self.n_features_in_ + bool(self.fit_intercept))
 
-    def _training_set(self, table: Any, target: Target, first: bool = True) -> TrainingSet:
+    def _training_set(
+        self, table: Any, target: Target, first: bool = True, weights: np.ndarray | None = None
+    ) -> TrainingSet:
         """Count labels, and return the rows that teach something."""
         counts = np.diff(target.indicator.indptr)
         teaching = np.flatnonzero((counts > 0) & (counts < len(self.classes_)))
@@ -260,34 +296,66 @@ class LabelRanker(RankingPredictor, StreamEstimator):
             target.indicator.indices, minlength=len(self.classes_)
         )
         self.n_predicted_ = max(1, round(self.label_counts_.sum() / max(1, self.n_rows_)))
+        indicator = target.indicator
+        if weights is not None and (counts > 0).any():
+            self.n_predicted_ = max(1, round(weights @ counts / (weights @ (counts > 0))))
         if not self._solver.stored_in:
             self.n_steps_ += len(teaching)
-            self.intercept_ = self.label_counts_.astype(np.float64)
-        indicator = target.indicator
+            counted = indicator.sum(axis=0) if weights is None else indicator.T @ weights
+            self.intercept_ = counted if first else self.intercept_ + counted
         if len(teaching) < len(counts):
             table, indicator = table[teaching], indicator[teaching]
+            weights = None if weights is None else weights[teaching]
         if first:
             self.constant_ = constant_value(table)
-        return TrainingSet(with_constant(table, self.constant_) if self.fit_intercept else table, indicator)
+        table = with_constant(table, self.constant_) if self.fit_intercept else table
+        return TrainingSet(table, indicator, weights)
 
     def _fit(self, train: TrainingSet, random: np.random.Generator) -> None:
         solver, seed, judge = self._solver, int(random.integers(2**63)), None
         if self.early_stopping:
             train, judge = hold_out(train, self.validation_fraction, random)
-        n_steps = self.n_steps or default_n_steps(train, self.negatives == "warp")
-        n_chunks = RowStream(train, 0.0, n_steps, random).n_chunks
-        with self._monitor(max_iter=n_chunks, judge=judge, snapshot=lambda model: model.parts()) as monitor:
-            start = partial(start_model, self, solver, seed=seed)
-            rate = self._select_rate(lambda: select_rate(solver, start, train, n_steps, random, monitor))
-            order = random.permutation(len(train))
-            model = start(train.take(order[:MAX_ROWS]), rate)
-            stream = RowStream(train, rate, n_steps, random)
-            result = solver.solve(stream, model, monitor)
+        with self._monitor(max_iter=N_CHUNKS, judge=judge, snapshot=lambda model: model.parts()) as monitor:
+            model, rate, n_steps = self._start(train, random, seed, monitor)
+            if n_steps:
+                stream = RowStream(train, rate, n_steps, random)
+                monitor.max_iter = stream.n_chunks
+                result = solver.solve(stream, model, monitor)
+            else:
+                result = monitor.result(model)
+        if self._starts_from_ridge and not (self.n_steps or self.early_stopping) and result.reason == "max_iter":
+            # Held-out rows chose how many steps to take, none among them: more would not help.
+            result = replace(result, converged=True, reason="converged")
         if monitor.best is not None:
             model = solver.model(*result.solution, warp=model.warp, seed=seed)
         self._set_result(result)
-        self.n_steps_ = stream.n_taken
+        self.n_steps_ = stream.n_taken if n_steps else 0
         store(self, solver, model, rate)
+
+    def _start(
+        self, train: TrainingSet, random: np.random.Generator, seed: int, monitor: Monitor
+    ) -> tuple[RankingModel, float, int]:
+        """Return the model to start from, the step size, and the number of steps."""
+        solver, warp = self._solver, self.negatives == "warp"
+        if self._starts_from_ridge:
+            n_steps = self.n_steps or (MAX_PASSES * len(train) if self.early_stopping else None)
+            return self._start_from_ridge(train, random, seed, monitor, n_steps)
+        n_steps = self.n_steps or default_n_steps(train, warp)
+        start = partial(start_model, self, solver, seed=seed)
+        rate = self._select_rate(lambda: select_rate(solver, start, train, n_steps, random, monitor))
+        order = random.permutation(len(train))
+        return start(train.take(order[:MAX_ROWS]), rate), rate, n_steps
+
+    def _start_from_ridge(
+        self, train: TrainingSet, random: np.random.Generator, seed: int, monitor: Monitor, n_steps: int | None
+    ) -> tuple[RankingModel, float, int]:
+        model, settings, selection = start_from_ridge(self, self._solver, train, random, seed, monitor, n_steps)
+        self.selection_ = selection.records()
+        return model, float(settings.learning_rate or 0.0), settings.n_steps
+
+    @property
+    def _starts_from_ridge(self) -> bool:
+        return self._solver.factored and isinstance(self.init, str) and self.init == "ridge"
 
     def _continue(self, train: TrainingSet, random: np.random.Generator, first: bool) -> None:
         if len(train) == 0:
@@ -295,7 +363,9 @@ class LabelRanker(RankingPredictor, StreamEstimator):
         solver, seed = self._solver, int(random.integers(2**63))
         before, selected = self.history_, getattr(self, "selection_", None)
         with self._monitor(max_iter=1) as monitor:
-            if first:
+            if first and self._starts_from_ridge:
+                model, rate, _ = self._start_from_ridge(train, random, seed, monitor, len(train))
+            elif first:
                 start = partial(start_model, self, solver, seed=seed)
                 rate = self._select_rate(lambda: select_rate(solver, start, train, len(train), random, monitor))
                 model = start(train, rate)

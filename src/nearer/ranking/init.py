@@ -1,5 +1,7 @@
 """Where factors start: the three initial models of the paper's section 7.2.1, or factors of the user.
 
+The default, a closed form, is in :mod:`nearer.ranking.ridge`.
+
 W = 0 is not of rank k. The paper adds up the first 2k subgradients and takes the best matrix of rank k; here
 they are kept as 2k rank-one terms, W = -(v₁x₁ᵀ + …), so that no matrix of labels by features is made: the best
 approximation comes from QR factors of the two thin tables.
@@ -13,7 +15,8 @@ from nearer.lowrank import Rows, product_svd
 from nearer.ranking.models import SMALLEST, LoretaModel, RankingModel
 from nearer.ranking.targets import TrainingSet
 
-INITS = ("zero", "identity", "gaussian")
+INITS = ("ridge", "zero", "identity", "gaussian")
+DEFAULT_RANK = 50
 MAX_ROWS = 5_000  # that a start looks at: some of them have no loss
 
 
@@ -23,22 +26,33 @@ def start_model(ranker: Any, solver: Any, train: TrainingSet, rate: float, seed:
     if not solver.factored:
         return solver.model(np.zeros((train.table.shape[1], train.n_labels)), **options)
     size = rate if solver.model is LoretaModel else 1.0 / train.rows.mean_square
-    A, B = initial_factors(ranker.init, int(ranker.rank), train, size, np.random.default_rng(seed))
+    rank = factor_rank(ranker, train.n_labels, train.table.shape[1])
+    random = np.random.default_rng(seed)
+    A, B = initial_factors(ranker.init, rank, train, size, random, solver.printed)
     return solver.model(A, B, **options)
+
+
+def factor_rank(ranker: Any, n_labels: int, d: int) -> int:
+    """Return the rank of the factors; "auto" is that of factors to start from, or 50 where the sizes allow it."""
+    if not isinstance(ranker.rank, str):
+        return int(ranker.rank)
+    if not isinstance(ranker.init, str):
+        return int(np.shape(ranker.init[0])[-1])
+    return min(DEFAULT_RANK, n_labels, d)
 
 
 def check_factors(ranker: Any, n_labels: int, d: int) -> None:
     """Raise a ValueError if the rank is too large, or factors to start from have another shape than the model."""
-    most = min(n_labels, d)
-    if ranker.rank > most:
+    most, rank = min(n_labels, d), factor_rank(ranker, n_labels, d)
+    if rank > most:
         counted = ", the constant feature counted" if ranker.fit_intercept else ""
         raise ValueError(
-            f"rank={ranker.rank} is more than a matrix of {n_labels} labels by {d} features can have{counted}: "
+            f"rank={rank} is more than a matrix of {n_labels} labels by {d} features can have{counted}: "
             f"give a rank of {most} at most, or solver='perceptron'"
         )
     if isinstance(ranker.init, str):
         return
-    expected = (n_labels, ranker.rank), (d, ranker.rank)
+    expected = (n_labels, rank), (d, rank)
     shapes = tuple(np.shape(factor) for factor in ranker.init)
     if shapes != expected:
         last = ", the constant one last" if ranker.fit_intercept else ""
@@ -58,9 +72,9 @@ def constant_value(table: Any) -> float:
 
 
 def initial_factors(
-    init: Any, rank: int, train: TrainingSet, rate: float, random: np.random.Generator
+    init: Any, rank: int, train: TrainingSet, rate: float, random: np.random.Generator, printed: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B to start from; the subgradients of "zero" have the step size ``rate``."""
+    """Return A and B to start from; the subgradients of "zero", as printed or not, have the step size ``rate``."""
     n_labels, d = train.n_labels, train.table.shape[1]
     if not isinstance(init, str):
         A, B = init
@@ -71,11 +85,11 @@ def initial_factors(
         A, B = random.normal(size=(n_labels, rank)), random.normal(size=(d, rank))
         size = np.sqrt(rank * train.rows.mean_square)
         return A / np.sqrt(size), B / np.sqrt(size)
-    return _from_zero(rank, train, rate, random)
+    return _from_zero(rank, train, rate, random, printed)
 
 
 def _from_zero(
-    rank: int, train: TrainingSet, rate: float, random: np.random.Generator
+    rank: int, train: TrainingSet, rate: float, random: np.random.Generator, printed: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Take 2k perceptron steps from W = 0, kept as -V Xᵀ, and return the best approximation of rank k."""
     table, n_labels = train.table, train.n_labels
@@ -85,7 +99,7 @@ def _from_zero(
         if size == 2 * rank:
             break
         x = table[[row]].toarray()[0] if hasattr(table, "indptr") else table[row]
-        v = _subgradient(-rate * (V[:, :size] @ (X[:, :size].T @ x)), train.labels.of_row(row))
+        v = _subgradient(-rate * (V[:, :size] @ (X[:, :size].T @ x)), train.labels.of_row(row), printed)
         if v is not None and x.any():
             V[:, size], X[:, size] = v, x
             size += 1
@@ -99,7 +113,7 @@ def _from_zero(
     return A * roots, B * roots
 
 
-def _subgradient(scores: np.ndarray, true: np.ndarray) -> np.ndarray | None:
+def _subgradient(scores: np.ndarray, true: np.ndarray, printed: bool) -> np.ndarray | None:
     """Return v of the subgradient v xᵀ; None if there is no loss."""
     false = scores.copy()
     false[true] = -np.inf
@@ -109,7 +123,7 @@ def _subgradient(scores: np.ndarray, true: np.ndarray) -> np.ndarray | None:
         return None
     v = np.zeros(len(scores))
     v[violated] = -1.0
-    v[worst] = len(violated)
+    v[worst] = 1.0 if printed else len(violated)
     return v
 
 

@@ -45,6 +45,7 @@ class RankingModel:
     def __init__(self, warp: bool, seed: int) -> None:
         self.warp = warp
         self.seed = seed
+        self.printed = False  # whether a false label counts once
 
     def take(self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float) -> np.ndarray:
         """Take a step per row of an order, after ``taken`` steps; return the losses before each step."""
@@ -60,7 +61,8 @@ class RankingModel:
     @cached_property
     def _loop(self) -> Any:
         find = violations.draw_violation if self.warp else violations.find_violations
-        return bind(loops.take_steps, find_violation=find, **self.functions)
+        weight = violations.count_once if self.printed else violations.count_violated
+        return bind(loops.take_steps, find_violation=find, weight_of_false=weight, **self.functions)
 
     def _take(
         self, X: Rows, Y: Labels, order: np.ndarray, taken: int, rate: float, losses: np.ndarray, *manifold: Any

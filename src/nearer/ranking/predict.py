@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.rows import blocks
-from nearer.features.validation import validate_features
+from nearer.features.validation import check_weights, validate_features
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.metrics.ranks import largest_columns
 from nearer.parameters import check_count
@@ -122,7 +122,7 @@ class RankingPredictor(ClassifierMixin):
         """
         check_is_fitted(self)
         table = validate_features(self, X, sparse=True)
-        weights = None if sample_weight is None else _check_weights(sample_weight, table.shape[0])
+        weights = None if sample_weight is None else check_weights(sample_weight, table.shape[0])
         if self.target_form_ == "classes":
             return float(super().score(X, y, weights))
         true = self._target(y, table.shape[0]).indicator
@@ -180,18 +180,3 @@ class RankingPredictor(ClassifierMixin):
                 f"{str(self.classes_[place])!r} at first"
             )
         return target
-
-
-def _check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return one weight per row; ValueError otherwise."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have one weight per row: X has {n_rows} rows, and it has shape {weights.shape}"
-        )
-    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
-    if len(wrong):
-        raise ValueError(
-            f"sample_weight must be numbers that are not negative; row {wrong[0]} has {weights[wrong[0]]:g}"
-        )
-    return weights

@@ -13,6 +13,7 @@ from nearer.comparisons.rows import blocks
 from nearer.lowrank import PassSampler, Stream
 from nearer.metrics.label_ranking import label_average_precisions
 from nearer.monitor import Judge, Monitor
+from nearer.parameters import one_of, parametrized
 from nearer.ranking.models import (
     GroupPerceptronModel,
     LoretaModel,
@@ -34,8 +35,22 @@ TRIAL_ROWS, MIN_TRIAL_STEPS, MAX_TRIAL_STEPS = 2_000, 1_000, 40_000
 MIN_JUDGED, MAX_JUDGED, JUDGED_SCORES = 100, 500, 2_000_000  # rows to judge by, and scores of them at most
 
 
+class WeightedSampler:
+    """Numbers of rows, drawn in proportion to their weights."""
+
+    def __init__(self, weights: np.ndarray, random: np.random.Generator) -> None:
+        self.shares, self.random = weights / weights.sum(), random
+
+    def next(self, size: int) -> np.ndarray:
+        """Return the next numbers."""
+        return self.random.choice(len(self.shares), size, p=self.shares)
+
+
 class RowStream(Stream):
-    """Rows to learn from, pass by pass, each in an order of its own; without ``random`` once as they are."""
+    """Rows to learn from, pass by pass, each in an order of its own; without ``random`` once as they are.
+
+    With weights, rows are drawn in proportion to them.
+    """
 
     def __init__(
         self,
@@ -45,7 +60,10 @@ class RowStream(Stream):
         random: np.random.Generator | None,
         n_taken: int = 0,
     ) -> None:
-        super().__init__(PassSampler(len(train), random), learning_rate, n_steps, n_taken)
+        sampler: Any = PassSampler(len(train), random)
+        if train.weights is not None and random is not None:
+            sampler = WeightedSampler(train.weights, random)
+        super().__init__(sampler, learning_rate, n_steps, n_taken)
         self.train = train
         if random is None:
             self.chunk_size = n_steps
@@ -56,20 +74,40 @@ class RowStream(Stream):
         return self._count(model.take(rows, labels, chunk, self.n_taken, self.learning_rate))
 
 
+@parametrized
 class RankingSolver(StreamSolver):
-    """Base of the solvers: one step per row, each by the loop of its model."""
+    """Base of the solvers: one step per row, each by the loop of its model; subclasses document ``subgradient``."""
 
+    subgradient: str = "exact"
+    _constraints: ClassVar = {"subgradient": one_of("exact", "printed")}
     model: ClassVar[Any]
     stored_in: ClassVar[str]  # the attribute of the estimator that holds the model
     factored: ClassVar[bool] = False
+
+    @property
+    def printed(self) -> bool:
+        """Whether steps with all labels scored are along the printed G."""
+        return self.subgradient == "printed"
 
     def unit(self, train: TrainingSet) -> float:
         """Return the step size that changes the score of a label by about one: the unit of step sizes."""
         return 1.0 / train.rows.mean_square
 
+    def _solve(self, problem: Any, model: RankingModel, monitor: Monitor) -> RankingModel:
+        model.printed = self.printed
+        super()._solve(problem, model, monitor)
+        return model
 
+
+@parametrized
 class LORETA(RankingSolver):
     """Gradient steps along the manifold of matrices of one rank (Algorithm 4).
+
+    Parameters
+    ----------
+    subgradient : {"exact", "printed"}, default="exact"
+        Of ``negatives="all"``. With "exact" a row pushes the highest false label down once per true label that does not
+        exceed it by the margin; with "printed" once, as in the LORETA paper, which ranked much better.
 
     Examples
     --------
@@ -81,8 +119,15 @@ class LORETA(RankingSolver):
     model, stored_in, factored = LoretaModel, "label_factors_", True
 
 
+@parametrized
 class PassiveAggressive(RankingSolver):
     """Passive-aggressive steps on the two factors in turn.
+
+    Parameters
+    ----------
+    subgradient : {"exact", "printed"}, default="exact"
+        Of ``negatives="all"``. With "exact" a row pushes the highest false label down once per true label that does not
+        exceed it by the margin; with "printed" once, as in the LORETA paper, which ranked much better.
 
     Examples
     --------
@@ -98,8 +143,15 @@ class PassiveAggressive(RankingSolver):
         return float(train.rows.mean_square**-0.5)
 
 
+@parametrized
 class Perceptron(RankingSolver):
     """Subgradient steps of a full matrix.
+
+    Parameters
+    ----------
+    subgradient : {"exact", "printed"}, default="exact"
+        Of ``negatives="all"``. With "exact" a row pushes the highest false label down once per true label that does not
+        exceed it by the margin; with "printed" once, as in the LORETA paper, which ranked much better.
 
     Examples
     --------
@@ -112,8 +164,15 @@ class Perceptron(RankingSolver):
     model, stored_in = PerceptronModel, "coef_"
 
 
+@parametrized
 class GroupPerceptron(RankingSolver):
     """Mirror descent of a full matrix with the mixed (2, 1) norm, which prefers few features.
+
+    Parameters
+    ----------
+    subgradient : {"exact", "printed"}, default="exact"
+        Of ``negatives="all"``. With "exact" a row pushes the highest false label down once per true label that does not
+        exceed it by the margin; with "printed" once, as in the LORETA paper, which ranked much better.
 
     Examples
     --------
@@ -179,12 +238,12 @@ def hold_out(train: TrainingSet, fraction: float, random: np.random.Generator) -
 
 
 def mean_precision(model: RankingModel, rows: TrainingSet) -> float:
-    """Return the mean average precision of a model's rankings."""
+    """Return the mean average precision, by weight, of a model's rankings."""
     parts = [
         label_average_precisions(model.scores(rows.table[block]), rows.indicator[block])
         for block in blocks(len(rows), max(1, ENTRIES // rows.n_labels))
     ]
-    return float(np.concatenate(parts).mean())
+    return float(np.average(np.concatenate(parts), weights=rows.weights))
 
 
 def select_rate(

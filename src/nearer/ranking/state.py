@@ -50,7 +50,7 @@ def check_resumable(ranker: Any, solver: Any) -> None:
         return
     if not ranker.fit_intercept and ranker.intercept_.any():
         raise ValueError("fit_intercept=False cannot continue from a model with an intercept: call fit")
-    if solver.factored and ranker.rank != ranker.label_factors_.shape[1]:
+    if solver.factored and ranker.rank not in ("auto", ranker.label_factors_.shape[1]):
         raise ValueError(
             f"rank={ranker.rank} cannot continue from a model of rank {ranker.label_factors_.shape[1]}: call fit"
         )

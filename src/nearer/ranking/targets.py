@@ -47,6 +47,7 @@ class TrainingSet:
 
     table: Any
     indicator: csr_array
+    weights: np.ndarray | None = None  # positive: how many rows each stands for; None: one
     rows: Rows = field(init=False)  # the same as the loops take them
     labels: Labels = field(init=False)
 
@@ -64,7 +65,13 @@ class TrainingSet:
 
     def take(self, which: np.ndarray) -> Self:
         """Return some of the rows."""
-        return type(self)(self.table[which], self.indicator[which])
+        weights = None if self.weights is None else self.weights[which]
+        return type(self)(self.table[which], self.indicator[which], weights)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The weights, 1 for each row without."""
+        return np.ones(len(self)) if self.weights is None else self.weights
 
 
 class Target(NamedTuple):

@@ -1,12 +1,13 @@
 """Which labels of a row violate the margin: the first half of every step of label ranking, as the loops call it.
 
 The loss of a row x falls along v xᵀ. With all labels scored, v is 1 at each true label that does not exceed the
-highest false one by a margin of one, and minus their number at that false label. With WARP (Weston, Bengio and
+highest false one by a margin of one, and at that false label minus their number; or minus one, as printed in the LORETA
+paper, along which the loss falls as well. With WARP (Weston, Bengio and
 Usunier 2011) it is one true label and one false one that violates the margin, found by drawing, times a weight.
 Labels and values of v are put into the workspace.
 
 Labels are scored with a factor (`BY_FACTOR`) or with a matrix (`BY_MATRIX`), whose functions are bound to the
-names ``score_label``, ``fill_scores`` and ``read_score``.
+names ``score_label``, ``fill_scores`` and ``read_score``. ``weight_of_false`` is `count_violated` or `count_once`.
 
 Draws are a function of the seed and the number of the step alone, so that a stream in chunks draws as one in one
 go.
@@ -19,6 +20,7 @@ import numpy as np
 from nearer.jit import noinline
 
 if TYPE_CHECKING:  # bound by `bind`
+    weight_of_false: Any = None
     score_label: Any = None
     fill_scores: Any = None
     read_score: Any = None
@@ -80,6 +82,16 @@ BY_FACTOR = {"score_label": score_by_factor, "fill_scores": fill_nothing, "read_
 BY_MATRIX = {"score_label": score_by_matrix, "fill_scores": fill_by_matrix, "read_score": read_filled}
 
 
+def count_violated(n_violated: int) -> float:
+    """Return the weight of the highest false label in the subgradient: the number of labels that it violates."""
+    return float(n_violated)
+
+
+def count_once(n_violated: int) -> float:
+    """Return the weight of the highest false label in the printed G: one."""
+    return 1.0
+
+
 @noinline
 def find_violations(
     table: Any, columns: Any, weights: Any, Y: Any, i: int, t: int, draws: Any, work: Any
@@ -103,7 +115,7 @@ def find_violations(
             work.columns[size], work.values[size] = Y.labels[first + e], 1.0
             size += 1
     if size > 0:
-        work.columns[size], work.values[size] = worst, -float(size)
+        work.columns[size], work.values[size] = worst, -weight_of_false(size)
         size += 1
     return size, loss
 

@@ -8,12 +8,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from nearer.comparisons import Comparisons
+from nearer.comparisons.random_state import RandomState, as_generator
+from nearer.comparisons.rows import question_codes
 from nearer.monitor import Monitor
 from nearer.selection.search import Selection, Trial, search, smallest_good
 
 N_FOLDS = 5
+N_CLASS_FOLDS = 3  # of classes, of which there may be few
+FEW_CLASSES = 6  # below which a third of the classes are too few to judge by
 FOLD_SHARE = 1 - 1 / N_FOLDS  # of the answers, to learn from in a fold
 FEW_ROWS = 50_000  # enough to learn from; of more rows some of the others are held out, once
 MAX_HELD_OUT_ROWS = 10_000
@@ -21,6 +28,7 @@ ROWS_OF_A_GROUP = 100  # rows per answer on average from which answers are group
 FEW_OBJECTS = 2_000  # the same for objects with labels; of more one fifth is held out
 MAX_HELD_OUT = 2_000  # objects: each is a query among the others
 MAX_ROWS = 500_000  # a larger set is judged by a sample of its answers
+LARGEST_GROUP = 0.5  # of the answers; if more are linked by common questions, they are not kept together
 DEFAULT_RIDGE = 0.01  # where nothing can be judged
 
 
@@ -51,6 +59,82 @@ def answer_folds(
     if not grouped:
         return folds
     return [(thin(train, enough, random), thin(test, MAX_HELD_OUT_ROWS, random)) for train, test in folds]
+
+
+def question_groups(answers: Comparisons, questions: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """Return a number (0, 1, …) per row that answers with a common question share: they are held out together.
+
+    If more than half of the answers are linked in this way, as many rankings are, every answer is a group of its own.
+
+    Parameters
+    ----------
+    answers : Comparisons
+        All answers.
+    questions : array of int, one per row
+        As :func:`~nearer.comparisons.rows.question_codes` numbers them.
+    """
+    if answers.n_answers == len(answers):
+        return questions
+    n = answers.n_answers
+    size = n + int(questions.max()) + 1
+    ends = answers.answers.astype(np.int32), (n + questions).astype(np.int32)  # what csgraph takes
+    links = coo_array((np.ones(len(answers), dtype=np.int8), ends), shape=(size, size))
+    _, label = connected_components(links, directed=False)
+    groups = label[answers.answers]
+    return groups if np.bincount(label[:n]).max() <= LARGEST_GROUP * n else answers.answers
+
+
+def other_answers(
+    answers: Comparisons, held_out: NDArray[np.bool_], questions: NDArray[np.int64] | None
+) -> Comparisons:
+    """Return the rows to learn from: those that are not held out and do not answer a held-out question.
+
+    Parameters
+    ----------
+    answers : Comparisons
+        All answers.
+    held_out : array of bool, one per row
+        Which rows are held out.
+    questions : array of int, one per row, or None
+        As :func:`~nearer.comparisons.rows.question_codes` numbers them; None: questions may be on both sides.
+    """
+    other = ~held_out
+    if questions is not None:
+        asked = np.zeros(int(questions.max()) + 1, dtype=bool)
+        asked[questions[held_out]] = True
+        other &= ~asked[questions]
+    train = answers._take_rows(np.flatnonzero(other))
+    if len(train) == 0:
+        raise ValueError("no question can be held out: all answers are to the same questions")
+    return train
+
+
+def hold_out(
+    answers: Comparisons, share: float, random_state: RandomState, questions: NDArray[np.int64] | None = None
+) -> tuple[Comparisons, Comparisons]:
+    """Return answers to learn from and held-out ones, whole answers with no question in common.
+
+    Parameters
+    ----------
+    answers : Comparisons
+        All answers.
+    share : float
+        Share of the answers to hold out, or nearly so: all answers to a question are held out together.
+    random_state : int, Generator, RandomState or None
+        Draws them.
+    questions : array of int, one per row, optional
+        As :func:`~nearer.comparisons.rows.question_codes` numbers them, where that is known.
+    """
+    if questions is None:
+        questions, _ = question_codes(answers.rows, answers.n_objects)
+    group = question_groups(answers, questions)
+    n = int(group.max()) + 1
+    if n < 2:
+        raise ValueError("no question can be held out: all answers are to the same questions")
+    chosen = np.zeros(n, dtype=bool)
+    chosen[as_generator(random_state).choice(n, min(max(round(share * n), 1), n - 1), replace=False)] = True
+    held_out = chosen[group]
+    return other_answers(answers, held_out, questions), answers[held_out]
 
 
 def subsample(comparisons: Comparisons, max_rows: int, random: np.random.Generator) -> Comparisons:
@@ -86,6 +170,30 @@ def class_folds(
     n_folds = N_FOLDS if len(labels) <= FEW_OBJECTS else 1
     return [
         (fold != number, random.permutation(np.flatnonzero(fold == number))[:max_held_out])
+        for number in range(n_folds)
+    ]
+
+
+def unseen_class_folds(
+    labels: np.ndarray, random: np.random.Generator, max_held_out: int = MAX_HELD_OUT
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return folds as :func:`class_folds` does, but with all objects of some classes held out; none of two classes.
+
+    A third of the classes is held out, or one of fewer than six, and a fifth of the objects of each other class, which
+    are there to be told from them. Of many objects in six classes or more there is one fold.
+    """
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if len(classes) < 3:
+        return []
+    n_groups = N_CLASS_FOLDS if len(classes) >= FEW_CLASSES else len(classes)
+    group = (random.permutation(len(classes)) % n_groups)[numbers]
+    known = class_folds(labels, random)[0][0]
+    n_folds = 1 if len(labels) > FEW_OBJECTS and len(classes) >= FEW_CLASSES else n_groups
+    return [
+        (
+            known & (group != number),
+            random.permutation(np.flatnonzero(~known | (group == number)))[:max_held_out],
+        )
         for number in range(n_folds)
     ]
 

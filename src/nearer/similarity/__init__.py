@@ -1,5 +1,6 @@
 """Similarities of features, learned from class labels or comparisons."""
 
+from nearer.similarity.baselines import baseline_scores, compare
 from nearer.similarity.bilinear import BilinearSimilarity
 from nearer.similarity.comparison_estimator import ComparisonEstimator
 from nearer.similarity.euclidean import Euclidean
@@ -11,8 +12,10 @@ from nearer.similarity.neighbors import SearchIndex
 from nearer.similarity.oasis import OASIS
 from nearer.similarity.rca import RCA
 from nearer.similarity.sdca import SDCA
+from nearer.similarity.softmax import SoftmaxSimilarity
 
 __all__ = [
     "ITML", "LEGO", "LMNN", "LORETA", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator",
-    "Euclidean", "GradientDescent", "LowRankSimilarity", "PassiveAggressive", "SearchIndex",
+    "Euclidean", "GradientDescent", "LowRankSimilarity", "PassiveAggressive", "SearchIndex", "SoftmaxSimilarity",
+    "baseline_scores", "compare",
 ]  # fmt: skip

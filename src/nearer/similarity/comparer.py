@@ -5,11 +5,12 @@ the one with the other. A bilinear similarity xᵀMx' maps queries to Mᵀx, lea
 products; a Mahalanobis distance ‖L(x - x')‖ maps both to Lx and takes Euclidean distances.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
@@ -18,13 +19,14 @@ from nearer.comparisons.rows import blocks
 from nearer.features.validation import validate_features
 from nearer.metrics import retrieval_map_scorer
 from nearer.parameters import check_count
-from nearer.similarity.inputs import match_triplets
+from nearer.similarity.inputs import has_label, match_comparisons
 from nearer.similarity.neighbors import METRICS, N_SAMPLED, Metric, SearchIndex, search, without_self
+from nearer.similarity.pairs import PairClassifier, is_pairs
 from nearer.similarity.projection import Projection, if_distance, if_projection, if_similarity
 from nearer.similarity.triplets import ENTRIES
 
 
-class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class FeatureComparer(PairClassifier, Projection, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """The methods of a model with a query map, an item map and a metric.
 
     By default both maps are the projection ``components_``, of shape (m, d), and the metric is Euclidean. A model
@@ -35,6 +37,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
     _takes_sparse = False
     _metric = "euclidean"  # or "inner product"
     _is_projection = True
+    _scales_features = False  # whether the scale of the columns does not matter
     _learned_arrays: tuple[str, ...] = ("components_", "feature_names_in_")  # first the matrix of the maps
     n_features_in_: int
 
@@ -49,13 +52,31 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         check_is_fitted(self, self._learned_arrays[0])
         return np.asarray(getattr(self, self._learned_arrays[0]))
 
-    def _query_map(self, table: Any) -> np.ndarray:
+    def _query_map(self, table: Any) -> Any:
         """Return the query vector of each row of a table."""
-        return np.asarray(table @ self.components_.T)
+        return np.asarray(self._centered(table) @ self.components_.T)
 
     def _item_map(self, table: Any) -> Any:
         """Return the item vector of each row of a table."""
         return self._query_map(table)
+
+    def _centered(self, table: Any) -> Any:
+        """Return the table minus the mean of what the model was fitted to, and scaled, where the model does that."""
+        mean, scale = getattr(self, "mean_", None), getattr(self, "scale_", None)
+        if mean is None:
+            return table
+        centered = (table.toarray() if issparse(table) else table) - mean
+        return centered if scale is None else centered / scale
+
+    def _queries(self, table: Any) -> Any:
+        """Return query vectors as they are compared: of unit length where the model says so."""
+        vectors = self._query_map(table)
+        return normalize(vectors) if getattr(self, "normalize_", False) else vectors
+
+    def _items(self, table: Any) -> Any:
+        """Return item vectors as they are compared."""
+        vectors = self._item_map(table)
+        return normalize(vectors) if getattr(self, "normalize_", False) else vectors
 
     @property
     def _compare(self) -> Metric:
@@ -82,7 +103,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         return validate_features(self, X, sparse=self._takes_sparse)
 
     def _all_values(self, A: Any, B: Any) -> np.ndarray:
-        return self._compare.table(self._query_map(self._table(A)), self._item_map(self._table(B)))
+        return self._compare.table(self._queries(self._table(A)), self._items(self._table(B)))
 
     @if_similarity
     def similarity(self, A: Any, B: Any) -> np.ndarray:
@@ -110,48 +131,6 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return self._all_values(A, B)
 
-    def pair_score(self, pairs: Any) -> np.ndarray:
-        """Return how similar the two objects of each pair are: their similarity, or minus their distance.
-
-        Parameters
-        ----------
-        pairs : array of shape (n, 2, d), or tuple of two tables of shape (n, d)
-            Features of the pairs; sparse features as a tuple of two tables.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return self._compare.sign * self._pair_values(pairs)
-
-    @if_distance
-    def pair_distance(self, pairs: Any) -> np.ndarray:
-        """Return the learned distance of the two objects of each pair.
-
-        Parameters
-        ----------
-        pairs
-            As for :meth:`pair_score`.
-        """
-        return self._pair_values(pairs)
-
-    def _pair_values(self, pairs: Any) -> np.ndarray:
-        if not (isinstance(pairs, tuple) and len(pairs) == 2):
-            pairs = np.asarray(pairs)
-            if pairs.ndim != 3 or pairs.shape[1] != 2:
-                raise ValueError(
-                    f"pairs must have shape (n, 2, features), or be a tuple of two tables; got shape {pairs.shape}"
-                )
-            pairs = pairs[:, 0], pairs[:, 1]
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # pairs cannot have any
-            first, second = (self._table(part) for part in pairs)
-        if first.shape[0] != second.shape[0]:
-            raise ValueError(
-                f"pairs must be two tables of as many rows; got {first.shape[0]} and {second.shape[0]} rows"
-            )
-        return self._compare.rows(self._query_map(first), self._item_map(second))
-
     def predict_comparisons(self, X: Any, comparisons: Any) -> np.ndarray:
         """Return 1 for each row (a, b, c) where a is more similar to b than to c, else -1.
 
@@ -159,8 +138,8 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         ----------
         X : table of shape (n, d)
             Features of the objects.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame
-            Rows (a, b, c) of row numbers of X.
+        comparisons : Comparisons, array of shape (m, 3) or (m, 4), or DataFrame
+            Rows (a, b, c) of row numbers of X; or (i, j, l, k): are i and j more similar than l and k?
 
         Returns
         -------
@@ -183,16 +162,17 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         return float(np.average(margins > 0.0, weights=triplets.weights))
 
     def score(self, X: Any, y: Any = None, *, comparisons: Any = None, sample_weight: Any = None) -> float:
-        """Return how well the model ranks the rows of X: by labels, or by comparisons.
+        """Return how well the model ranks the rows of X: by labels, or by comparisons; or tells pairs apart.
 
         Parameters
         ----------
-        X : table of shape (n, d)
-            Features.
+        X : table of shape (n, d), or pairs of shape (n, 2, d)
+            Features. For pairs y is 1 or -1, similar or not, and the score is the area under the ROC curve.
         y : array of shape (n,), optional
-            Class labels: the score is the mean average precision of each row as a query against the others.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: the score is the share satisfied. Then y is ignored.
+            Class labels: the score is the mean average precision of each row as a query against the others. Rows
+            with a negative label are left out, as in ``fit``.
+        comparisons : Comparisons, array of shape (m, 3) or (m, 4), or DataFrame, optional
+            As for :meth:`predict_comparisons`: the score is the share satisfied. Then y is ignored.
         sample_weight : array, optional
             Weights of the rows of X as queries, or of the comparisons.
 
@@ -202,20 +182,31 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
         """
         if comparisons is not None:
             return self.score_comparisons(X, as_comparisons(comparisons, sample_weight=sample_weight))
+        if is_pairs(X):
+            return self._score_pairs(X, y, sample_weight)
         if y is None:
             raise ValueError("there is nothing to score by: score needs labels y, or comparisons")
+        known = has_label(np.asarray(y))
+        if not known.all():
+            rows = np.flatnonzero(known)
+            X = X.iloc[rows] if hasattr(X, "iloc") else (X if hasattr(X, "shape") else np.asarray(X))[rows]
+            y, sample_weight = (None if part is None else np.asarray(part)[rows] for part in (y, sample_weight))
         return retrieval_map_scorer(self, X, y, sample_weight)
 
     def _margins(self, X: Any, comparisons: Any) -> tuple[np.ndarray, Any]:
-        """Return how far the model puts b before c in each row (a, b, c), and the comparisons."""
+        """Return how far the model puts the near pair before the far pair in each row, and the comparisons."""
         table = self._table(X)
-        triplets = match_triplets(X, comparisons)
-        queries, items = self._query_map(table), self._item_map(table)
-        margins = np.empty(len(triplets))
-        for block in blocks(len(triplets), max(1, ENTRIES // max(1, table.shape[1]))):
-            a, b, c = triplets.rows[block].T
-            margins[block] = self._compare.margins(queries[a], items[b], items[c])
-        return margins, triplets
+        asked = match_comparisons(X, comparisons)
+        queries, items, compare = self._queries(table), self._items(table), self._compare
+        margins = np.empty(len(asked))
+        for block in blocks(len(asked), max(1, ENTRIES // max(1, table.shape[1]))):
+            i, j, *other, k = asked.rows[block].T
+            if other:
+                near, far = compare.rows(queries[i], items[j]), compare.rows(queries[other[0]], items[k])
+                margins[block] = compare.sign * (near - far)
+            else:
+                margins[block] = compare.margins(queries[i], items[j], items[k])
+        return margins, asked
 
     def neighbors(self, queries: Any, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the objects that are most similar to each query, the most similar first.
@@ -248,12 +239,12 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
                 raise ValueError(
                     "this index was made by another model, or before this one was fitted further: make a new index"
                 )
-            return X.search(self._query_map(self._table(queries)), k)
+            return X.search(self._queries(self._table(queries)), k)
         table = self._table(X)
         check_count("k", k, table.shape[0] - (queries is None), ", the objects to search")
         if queries is None:
-            return without_self(*search(self._compare, self._query_map(table), self._item_map(table), k + 1))
-        return search(self._compare, self._query_map(self._table(queries)), self._item_map(table), k)
+            return without_self(*search(self._compare, self._queries(table), self._items(table), k + 1))
+        return search(self._compare, self._queries(self._table(queries)), self._items(table), k)
 
     def index(self, X: Any, *, random_state: Any = 0) -> SearchIndex:
         """Return an index of objects for an approximate search among very many.
@@ -272,7 +263,7 @@ class FeatureComparer(Projection, auto_wrap_output_keys=None):  # type: ignore[c
             that it finds. Needs the package usearch (``pip install "nearer[search]"``).
         """
         table = self._table(X)
-        index = SearchIndex(self._item_map(table), self._compare, self._basis)
+        index = SearchIndex(self._items(table), self._compare, self._basis)
         sample = as_generator(random_state).permutation(len(index))[:N_SAMPLED]
-        index.measure_recall(self._query_map(table[sample]))
+        index.measure_recall(self._queries(table[sample]))
         return index

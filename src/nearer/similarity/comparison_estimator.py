@@ -4,10 +4,11 @@ scikit-learn slices what it passes as X. A similarity's X are the objects, of wh
 table of features becomes a parameter and the comparisons take the place of X.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons.coerce import as_comparisons
@@ -48,6 +49,11 @@ class ComparisonEstimator(MetaEstimatorMixin, BaseEstimator):
     >>> bool(search.best_score_ > 0.6)
     True
     """
+
+    # What scikit-learn calls X are the comparisons, and no metadata.
+    __metadata_request__fit: ClassVar = {"comparisons": UNUSED}
+    __metadata_request__predict: ClassVar = {"comparisons": UNUSED}
+    __metadata_request__score: ClassVar = {"comparisons": UNUSED}
 
     estimator: Any
     X: Any

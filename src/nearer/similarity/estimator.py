@@ -21,8 +21,10 @@ class SimilarityEstimator(FeatureComparer, SavedModel, BaseEstimator):
             Features, one row per object; also a sparse matrix where the tags of the estimator say so.
         y : array of shape (n,), optional
             Class labels. Triplets (x, x⁺, x⁻) are drawn such that x and x⁺ have the same label and x⁻ has another.
+            Rows with a negative label are unlabeled and left out, beside two classes that are not negative.
         comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. Then y is ignored.
+            Rows (a, b, c) of row numbers of X: a is more similar to b than to c. `LEGO` also takes rows (i, j, l, k):
+            i and j are more similar than l and k. Then y is ignored.
 
         Returns
         -------

@@ -29,7 +29,7 @@ class Euclidean(SimilarityEstimator):
     array([[5.]])
     """
 
-    _learned_values = ("n_features_in_",)
+    _learned_values = ("n_features_in_", "threshold_")
 
     def _fit(self, X: Any, y: Any, comparisons: Any) -> None:
         self.components_ = np.eye(validate_features(self, X, reset=True).shape[1])

@@ -20,8 +20,10 @@ from nearer.psd import fix_signs, psd_factor
 from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.logdet import PairPasses, PairProblem, squared_distance_sample, validate_pairs
 from nearer.similarity.loops import itml_change
+from nearer.similarity.pairs import is_pairs
 
 CLOSE, FAR = 10, 90  # percentiles of all squared distances: the default bounds
+SINGULAR = 10 * np.finfo(np.float64).eps  # times the size of a matrix: the largest round-off of eigenvalues
 
 
 def _are_bounds(value: Any) -> bool:
@@ -45,7 +47,8 @@ class ITML(IterativeEstimator, SimilarityEstimator):
         How many pairs of each kind to draw from labels; by default 20 times the square of the number of classes,
         200,000 at most.
     prior : {"identity", "covariance"} or array of shape (d, d), default="identity"
-        The distance to stay near to: Euclidean, that of whitened features, or a positive definite matrix.
+        The distance to stay near to: Euclidean, that of features whitened by the covariance of the rows that are in
+        pairs, or a positive definite matrix.
     bounds : tuple of two floats, optional
         Squared distances that similar pairs should be within and others beyond; by default the 10th and the 90th
         percentile of those between objects drawn at random, under the prior.
@@ -66,6 +69,8 @@ class ITML(IterativeEstimator, SimilarityEstimator):
         LᵀL.
     bounds_ : tuple of two floats
         The bounds used.
+    threshold_ : float
+        The distance up to which :meth:`predict` takes a pair as similar; after a fit to pairs only.
     history_ : list of dict
         One record per pass: iteration, loss (the share of pairs that violated their bound when they were reached),
         residual (the relative change of the multipliers), n_steps (pairs so far), seconds.
@@ -92,7 +97,15 @@ class ITML(IterativeEstimator, SimilarityEstimator):
     True
     """
 
-    _learned_values = ("bounds_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
+    _learned_values = (
+        "bounds_",
+        "history_",
+        "n_iter_",
+        "converged_",
+        "stop_reason_",
+        "n_features_in_",
+        "threshold_",
+    )
     _constraints: ClassVar = {
         "gamma": POSITIVE,
         "bounds": either(NONE, Constraint(_are_bounds, "two numbers > 0, the smaller first")),
@@ -115,26 +128,32 @@ class ITML(IterativeEstimator, SimilarityEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Features, one row per object.
+        X : array of shape (n, d), or (m, 2, d)
+            Features, one row per object; or of the two objects of each pair, as in metric-learn.
         y : array of shape (n,), optional
-            Class labels: pairs are drawn. With ``pairs``, 1 or -1 for each of these: similar or not.
-        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
-            Rows (a, b, c) of row numbers of X: a and b are taken as similar, a and c as not. Then y is ignored.
+            Class labels: pairs are drawn. With pairs, 1 or -1 for each of these: similar or not.
+        comparisons : Comparisons, array of shape (m, 3) or (m, 4), or DataFrame, optional
+            Rows (a, b, c) of row numbers of X: a and b are taken as similar, a and c as not; of (i, j, l, k), i and
+            j are similar, l and k are not. Then y is ignored.
         pairs : array of shape (m, 2), optional
-            Row numbers of X; y says which are similar.
+            Row numbers of X; y says which are similar. The threshold of :meth:`predict` is then calibrated on them.
 
         Returns
         -------
         self
         """
+        if pairs is None and comparisons is None and is_pairs(X):
+            X = np.stack(X, axis=1) if isinstance(X, tuple) else np.asarray(X)
+            if X.shape[1] != 2:
+                raise ValueError(f"pairs of objects must have shape (n, 2, features); got shape {X.shape}")
+            pairs, X = np.arange(2 * len(X)).reshape(-1, 2), X.reshape(-1, X.shape[2])
         return self._checked_fit(X, y, comparisons, pairs=pairs)
 
     def _fit(self, X: Any, y: Any, comparisons: Any, pairs: Any = None) -> None:
         random = child_generator(self.random_state)
         with self._monitor(self.tol) as monitor:
             table, signed = validate_pairs(self, X, y, comparisons, random, pairs=pairs)
-            matrix, unit = prior_matrix(self.prior, table)
+            matrix, unit = prior_matrix(self.prior, table[np.unique(signed.rows)])
             table = table / unit
             bounds: Any = self.bounds
             with blas_threads_for(len(matrix)):
@@ -146,6 +165,9 @@ class ITML(IterativeEstimator, SimilarityEstimator):
                 result = PairPasses(settle=True).solve(problem, matrix, monitor)
                 self.components_ = fix_signs(psd_factor(matrix) / unit)
         self.bounds_ = close, far
+        if pairs is not None and np.ptp(signed.signs) > 0:
+            first, second = (np.asarray(X)[signed.rows[:, side]] for side in (0, 1))
+            self.calibrate_threshold((first, second), signed.signs)
         self._set_result(result, stacklevel=5)
 
 
@@ -165,7 +187,8 @@ def prior_matrix(prior: Any, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         raise ValueError(f"a prior of {d} features is a matrix of shape {(d, d)}; got shape {matrix.shape}")
     if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
         raise ValueError("a prior is a symmetric matrix of finite numbers; this one is not")
-    lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if lowest <= 0:
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    lowest = float(eigenvalues[0])
+    if lowest <= SINGULAR * d * abs(eigenvalues).max():  # an eigenvalue of 0 comes out positive or negative
         raise ValueError(f"a prior is positive definite; the smallest eigenvalue of this one is {lowest:.3g}")
     return matrix, np.ones(d)

@@ -87,6 +87,7 @@ class LEGO(IterativeEstimator, SimilarityEstimator):
 
     _learned_values = (
         "bounds_", "n_pairs_", "n_updates_", "history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_",
+        "threshold_",
     )  # fmt: skip
     _constraints: ClassVar = {"learning_rate": POSITIVE}
 

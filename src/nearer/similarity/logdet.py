@@ -1,9 +1,9 @@
 """What ITML and LEGO share: pairs of similar and dissimilar objects, and passes over them.
 
 All input becomes pairs of row numbers with a sign: triplets are drawn from labels, and a triplet (a, b, c) is the
-similar pair (a, b) and the dissimilar pair (a, c). Both minimize a LogDet divergence plus a cost of one pair at a
-time. With the difference z of the pair that is a rank-one change A ← A + β Az zᵀA, which keeps A positive definite;
-the two differ in β (:mod:`nearer.similarity.loops`).
+similar pair (a, b) and the dissimilar pair (a, c), a quadruplet (i, j, l, k) the pairs (i, j) and (l, k). Both
+minimize a LogDet divergence plus a cost of one pair at a time. With the difference z of the pair that is a rank-one
+change A ← A + β Az zᵀA, which keeps A positive definite; the two differ in β (:mod:`nearer.similarity.loops`).
 """
 
 from collections.abc import Callable
@@ -49,14 +49,14 @@ def validate_pairs(
             )
         table = validate_features(model, X, reset=reset)
         return table, _signed_pairs(pairs, y, len(table))
-    table, labels, triplets = validate_input(model, X, y, comparisons, reset=reset)
+    table, labels, triplets = validate_input(model, X, y, comparisons, reset=reset, quadruplets=True)
     if triplets is None:
         n = model.n_constraints or min(20 * len(np.unique(labels)) ** 2, MAX_TRIPLETS)
         triplets = comparisons_from_labels(labels, n, random)
     elif triplets.weights is not None and np.ptp(triplets.weights) > 0:
         raise ValueError(f"{type(model).__name__} takes comparisons of equal weight; these differ in weight")
-    rows = triplets.rows
-    both = np.stack([rows[:, [0, 1]], rows[:, [0, 2]]], axis=1).reshape(-1, 2)
+    rows = triplets.as_quadruplets().rows
+    both = np.stack([rows[:, :2], rows[:, 2:]], axis=1).reshape(-1, 2)
     return table, Pairs(np.ascontiguousarray(both), np.tile([1.0, -1.0], len(rows)))
 
 

@@ -35,7 +35,8 @@ class Metric(NamedTuple):
 
 
 def _products(queries: Any, items: Any) -> np.ndarray:
-    return np.asarray((items @ queries.T).T if issparse(items) else queries @ items.T)
+    products = (items @ queries.T).T if issparse(items) else queries @ items.T
+    return products.toarray() if issparse(products) else np.asarray(products)
 
 
 def _distances(queries: Any, items: Any) -> np.ndarray:
@@ -63,10 +64,11 @@ METRICS = {
 }
 
 
-def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def largest_products(queries: Any, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest inner products of each query with the items, to rounding, and their row numbers."""
-    products, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.intp)
-    for rows in blocks(len(queries), 512):
+    n_queries = queries.shape[0]
+    products, indices = np.empty((n_queries, k)), np.empty((n_queries, k), dtype=np.intp)
+    for rows in blocks(n_queries, 512):
         n = rows.stop - rows.start
         best, best_indices = np.empty((n, 0)), np.empty((n, 0), dtype=np.intp)
         for part in blocks(items.shape[0], max(k, ENTRIES // 512)):
@@ -80,7 +82,7 @@ def largest_products(queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarra
     return products, indices
 
 
-def search(metric: Metric, queries: np.ndarray, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def search(metric: Metric, queries: Any, items: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of the k most similar items of each query, and their row numbers, of equal ones the first.
 
     Inner products find more candidates than k. Where rounding could have excluded another item, and only there,
@@ -96,15 +98,13 @@ def search(metric: Metric, queries: np.ndarray, items: Any, k: int) -> tuple[np.
         reach = np.sqrt(row_products(left, left) * row_products(right, right).max())
         doubt = 8.0 * (right.shape[1] + 2) * np.finfo(np.float64).eps * reach
         for row in np.flatnonzero(products[:, -1] >= products[:, k - 1] - doubt):
-            able = np.flatnonzero(right @ left[row] >= products[row, k - 1] - doubt[row])
+            able = np.flatnonzero(_products(left[row : row + 1], right)[0] >= products[row, k - 1] - doubt[row])
             better, which = sort_by_value(metric, queries[row : row + 1], items, able[None])
             values[row], indices[row] = better[0, :k], which[0, :k]
     return values, indices
 
 
-def sort_by_value(
-    metric: Metric, queries: np.ndarray, items: Any, indices: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def sort_by_value(metric: Metric, queries: Any, items: Any, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the value of each query and each of its items (a row of ``indices``), the most similar first."""
     indices = np.sort(indices, axis=1)
     flat_values = np.empty(indices.size)

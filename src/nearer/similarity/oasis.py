@@ -5,6 +5,7 @@ satisfies it with a margin of one, capped. Among symmetric matrices the step goe
 matrix is kept positive semidefinite by projecting at intervals, and once more at the end.
 """
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from nearer.similarity.problem import Problem, Solution
 from nearer.similarity.triplets import Triplets, take_steps
 from nearer.solver import Solver
 
+FAINT = 1e-6  # of the change of a score by its step: it would take a million to meet the margin
 MIN_STEPS_BETWEEN = 64  # from one projection to the next, or as many as there are columns
 
 
@@ -58,6 +60,7 @@ class OASIS(Solver):
         matrix = (start.matrix if start.running_matrix is None else start.running_matrix).copy()
         matrix, n_steps = 0.5 * (matrix + matrix.T) if symmetric else matrix, start.n_steps
         caps = self.aggressiveness * triplets.weights
+        self._warn_of_faint_features(triplets)
         between = max(MIN_STEPS_BETWEEN, len(matrix)) if problem.psd else n
         go_on = True
         while go_on:
@@ -72,6 +75,16 @@ class OASIS(Solver):
         if problem.psd:
             return Solution(project_psd(matrix), n_steps=n_steps, running_matrix=matrix)
         return Solution(matrix, n_steps=n_steps)
+
+    def _warn_of_faint_features(self, triplets: Triplets) -> None:
+        """Warn if the largest steps change the scores by practically nothing."""
+        if float(self.aggressiveness * np.mean(triplets.weights * triplets.squares)) < FAINT:
+            warnings.warn(
+                f"the features are so small that steps of at most aggressiveness={self.aggressiveness:g} change the "
+                "similarity by practically nothing: scale X to rows of length one, or raise aggressiveness",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def oasis_steps(

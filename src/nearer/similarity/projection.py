@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,17 +43,19 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     components_: np.ndarray
 
     @property
-    def _projection(self) -> np.ndarray:
+    def _projection(self) -> Any:
         """The matrix of the projection; NotFittedError where there is none."""
         check_is_fitted(self, "components_")
         return self.components_
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._projection)
+        return int(self._projection.shape[0])
 
     def transform(self, X: Any) -> np.ndarray:
         """Return points whose inner products, or whose Euclidean distances, are the learned ones.
+
+        Where the model normalizes, the points have unit length.
 
         Parameters
         ----------
@@ -62,7 +66,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         array of shape (n, n_components)
         """
-        return np.asarray(self._table(X) @ self._projection.T)
+        table = self._table(X)
+        points = self._centered(table) @ self._projection.T
+        points = points.toarray() if issparse(points) else np.asarray(points)
+        return normalize(points) if getattr(self, "normalize_", False) else points
 
     @if_distance
     def get_metric(self) -> Callable[..., float]:
@@ -71,12 +78,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         callable
-            ``metric(u, v, squared=False)``.
+            ``metric(u, v, squared=False)`` of vectors of shape (d,) or (1, d).
         """
         components = self._projection.copy()
 
         def metric(u: Any, v: Any, squared: bool = False) -> float:
-            moved = components @ (np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64))
+            moved = components @ (_as_vector(u, components.shape[1]) - _as_vector(v, components.shape[1]))
             square = float(moved @ moved)
             return square if squared else float(np.sqrt(square))
 
@@ -94,3 +101,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _table(self, X: Any) -> Any:
         raise NotImplementedError
+
+    def _centered(self, table: Any) -> Any:
+        raise NotImplementedError
+
+
+def _as_vector(values: Any, d: int) -> np.ndarray:
+    """Return d numbers, given as (d,) or (1, d); a ValueError for any other shape, which would be broadcast."""
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.shape not in ((d,), (1, d)):
+        raise ValueError(f"a vector must have shape ({d},), one number per feature; got shape {vector.shape}")
+    return vector.reshape(d)

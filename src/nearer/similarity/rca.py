@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 
 from nearer.comparisons.random_state import child_generator
-from nearer.features.validation import validate_features
+from nearer.features.validation import positive_weights, validate_features
 from nearer.models import SavedModel
 from nearer.parameters import (
     COUNT,
@@ -27,8 +27,8 @@ from nearer.parameters import (
 )
 from nearer.psd import fix_signs
 from nearer.similarity.comparer import FeatureComparer
-from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled
-from nearer.similarity.row_space import center_groups, varying_directions
+from nearer.similarity.inputs import check_n_components, needs_labels, validate_labelled, weights_of_labelled
+from nearer.similarity.row_space import center_groups, second_moments, varying_directions
 
 SINGULAR = 1e-10  # share of its variance that a direction has within chunks, below which it has none
 SHRINKAGE = 1e-3  # share of the total covariance that is then added
@@ -77,7 +77,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_values = ("n_features_in_",)
+    _learned_values = ("n_features_in_", "threshold_")
     _constraints: ClassVar = {
         "n_components": either(NONE, COUNT),
         "n_chunks": either(NONE, COUNT),
@@ -90,7 +90,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
     chunk_size: int = 2
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any = None, *, chunks: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, chunks: Any = None, sample_weight: Any = None) -> Self:
         """Learn the distance.
 
         Parameters
@@ -98,9 +98,11 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
         X : array of shape (n, d)
             Features, dense.
         y : array of shape (n,), optional
-            Class labels.
+            Class labels. Rows with a negative label are unlabeled and left out.
         chunks : array of int of shape (n,), optional
             The number of each row's chunk, -1 for none. Then y is ignored.
+        sample_weight : array of shape (n,), optional
+            How much each row counts in means and covariances: an integer is as many rows, 0 none.
 
         Returns
         -------
@@ -110,30 +112,39 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
         with unchanged_on_failure(self):
             if needs_labels(self, y, chunks=chunks):
                 table, labels = validate_labelled(self, X, y)
+                counted, weights = positive_weights(weights_of_labelled(sample_weight, y), len(table))
+                table, labels = table[counted], labels[counted]
                 classes, numbers = np.unique(labels, return_inverse=True)
-                from_minus_one = np.arange(-1, len(classes) - 1)
-                if classes.dtype.kind == "i" and len(classes) > 2 and (classes == from_minus_one).all():
-                    warnings.warn("y is taken as labels, one of them -1; pass chunks as chunks=", stacklevel=2)
+                if len(classes) == 1:
+                    warnings.warn(
+                        "y has a single class: nothing is learned from it, and the distance is that of features "
+                        "whitened by their covariance",
+                        stacklevel=2,
+                    )
                 if self.n_chunks is not None:
                     random = child_generator(self.random_state)
                     numbers = draw_chunks(numbers, self.n_chunks, self.chunk_size, random)
             else:
                 table = validate_features(self, X, reset=True)
                 numbers = _check_chunks(chunks, len(table))
+                counted, weights = positive_weights(sample_weight, len(table))
+                table, numbers = table[counted], numbers[counted]
             check_n_components(self, table)
-            self.components_ = fix_signs(whitening(table, numbers, self.n_components or table.shape[1]))
+            self.components_ = fix_signs(whitening(table, numbers, self.n_components or table.shape[1], weights))
         return self
 
 
-def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarray:
+def whitening(
+    X: np.ndarray, chunks: np.ndarray, n_components: int, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return L, in whose points the covariance within chunks is the identity; with fewer rows, the best by Fisher."""
     spread = np.ptp(X, axis=0)
     spread[spread == 0.0] = 1.0
-    rows = (X - X.mean(axis=0)) / spread  # columns in equal units, for precision
+    rows = (X - np.average(X, axis=0, weights=weights)) / spread  # columns in equal units, for precision
     varying = varying_directions(rows)
     rows = rows @ varying
-    within = covariance_within(rows, chunks)
-    total = rows.T @ rows / len(rows)
+    within = covariance_within(rows, chunks, weights)
+    total = second_moments(rows, weights)
     shares, directions = eigh(within, total)
     if shares[0] < SINGULAR:
         warnings.warn(
@@ -148,6 +159,11 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
         values, vectors = eigh(within)
         axes = varying @ vectors
         return (axes / np.sqrt(values)) @ axes.T / spread
+    inside = chunks >= 0
+    own = None if weights is None else weights[inside]
+    among = second_moments(rows[inside] - np.average(rows[inside], axis=0, weights=own), own)
+    if eigh(among, total, eigvals_only=True)[0] > SINGULAR:  # Fisher's criterion is about the rows of chunks
+        shares, directions = eigh(within, among)
     # eigh made the total covariance of the directions the identity, and their share of it within chunks diagonal.
     components = (directions / np.sqrt(shares)).T[:n_components] @ varying.T / spread
     return np.vstack(
@@ -155,14 +171,14 @@ def whitening(X: np.ndarray, chunks: np.ndarray, n_components: int) -> np.ndarra
     )  # X does not vary further
 
 
-def covariance_within(rows: np.ndarray, chunks: np.ndarray) -> np.ndarray:
+def covariance_within(rows: np.ndarray, chunks: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the covariance of rows around the means of their chunks; rows without a chunk are left out."""
     inside = chunks >= 0
     n_chunks, largest = chunks.max(initial=-1) + 1, np.bincount(chunks[inside]).max(initial=0)
     if largest < 2:
         raise ValueError(f"of {n_chunks} chunks none has two members: no two rows belong together")
-    off = center_groups(rows[inside], chunks[inside])
-    return off.T @ off / len(off)
+    weights = None if weights is None else weights[inside]
+    return second_moments(center_groups(rows[inside], chunks[inside], weights), weights)
 
 
 def draw_chunks(labels: np.ndarray, n_chunks: int, size: int, random: np.random.Generator) -> np.ndarray:

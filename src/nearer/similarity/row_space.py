@@ -28,8 +28,19 @@ def varying_directions(X: np.ndarray) -> np.ndarray:
     return directions
 
 
-def center_groups(rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return rows minus the mean of their group; groups are numbered from 0."""
-    sizes = np.bincount(numbers)
-    member = csr_array((np.ones(len(rows)), numbers, np.arange(len(rows) + 1)), (len(rows), len(sizes)))
-    return rows - ((member.T @ rows) / np.maximum(sizes, 1)[:, None])[numbers]
+def group_means(rows: np.ndarray, numbers: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean, by weight, of the rows of each group; groups are numbered from 0."""
+    shares = np.ones(len(rows)) if weights is None else weights
+    sizes = np.bincount(numbers, shares)
+    member = csr_array((shares, numbers, np.arange(len(rows) + 1)), (len(rows), len(sizes)))
+    return (member.T @ rows) / np.where(sizes > 0.0, sizes, 1.0)[:, None]
+
+
+def center_groups(rows: np.ndarray, numbers: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return rows minus the mean, by weight, of their group; groups are numbered from 0."""
+    return rows - group_means(rows, numbers, weights)[numbers]
+
+
+def second_moments(rows: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean, by weight, of the products of columns."""
+    return rows.T @ rows / len(rows) if weights is None else (rows.T * (weights / weights.sum())) @ rows

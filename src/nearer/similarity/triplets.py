@@ -125,6 +125,32 @@ class Triplets:
         return np.empty(2 * longest, dtype=np.int32), np.empty(2 * longest)
 
 
+class Quadruplets:
+    """Rows (a, b, c, d) of a dense table X: a and b are more similar than c and d; Xᵢ = x_a x_bᵀ - x_c x_dᵀ."""
+
+    def __init__(self, X: np.ndarray, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
+        self.X, self.rows = X, rows
+        weights = np.ones(len(rows)) if weights is None else weights
+        self.shares = weights / weights.sum()
+        self.n_features = X.shape[1]
+
+    def scores(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the score of a and b minus that of c and d of every quadruplet."""
+        left, scores = self.X @ matrix, np.empty(len(self.rows))
+        for block in blocks(len(scores), max(1, ENTRIES // self.n_features)):
+            a, b, c, d = self.rows[block].T
+            scores[block] = row_products(left[a], self.X[b]) - row_products(left[c], self.X[d])
+        return scores
+
+    def matrix(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the sum of the coefficients times Xᵢ."""
+        a, b, c, d = self.rows.T
+        entries = np.concatenate([coefficients, -coefficients])
+        places = np.concatenate([a, c]), np.concatenate([b, d])
+        pairs = csr_array((entries, places), shape=(len(self.X), len(self.X)))
+        return np.asarray(self.X.T @ (pairs @ self.X))
+
+
 def row_products(left: Any, right: Any) -> np.ndarray:
     """Return the inner product of each row with the same row of another table."""
     if issparse(left) or issparse(right):

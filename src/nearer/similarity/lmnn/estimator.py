@@ -95,7 +95,7 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
     True
     """
 
-    _learned_values = ("history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_")
+    _learned_values = ("history_", "n_iter_", "converged_", "stop_reason_", "n_features_in_", "threshold_")
     _constraints: ClassVar = {
         "n_neighbors": COUNT,
         "n_components": either(NONE, COUNT),

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 
 from nearer.comparisons import Comparisons
-from nearer.metrics import mean_average_precision
+from nearer.metrics import average_precisions
 from nearer.monitor import Judge
 from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.neighbors import METRICS
@@ -14,14 +15,33 @@ MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every reco
 
 
 def hold_out_objects(
-    table: Any, labels: np.ndarray, fraction: float, metric: str, random: np.random.Generator
+    table: Any,
+    labels: np.ndarray,
+    fraction: float,
+    metric: str,
+    random: np.random.Generator,
+    normalizes: bool = False,
+    by_classes: bool = False,
 ) -> tuple[np.ndarray, Judge]:
-    """Return the rows of the objects to learn from, and a judge of models that ranks the others."""
+    """Return the rows of the objects to learn from, and a judge of models that ranks the others.
+
+    A fraction of the objects of each class is held out, or a third of the classes with several objects. Of three to
+    five classes that is one, which is looked for among held-out objects of the others.
+    """
     out = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        members = random.permutation(np.flatnonzero(labels == label))
-        if len(members) >= 4:
-            out[members[: max(2, round(fraction * len(members)))]] = True
+    known, sizes = np.unique(labels, return_counts=True)
+    several = known[sizes > 1]
+    new = (
+        random.permutation(several)[: max(1, len(several) // 3)]
+        if by_classes and len(several) > 2
+        else several[:0]
+    )
+    out = np.isin(labels, new)
+    if len(new) < 2:
+        for label in np.setdiff1d(known, new):
+            members = random.permutation(np.flatnonzero(labels == label))
+            if len(members) >= 4:
+                out[members[: max(2, round(fraction * len(members)))]] = True
     held_out = random.permutation(np.flatnonzero(out))[:MAX_HELD_OUT]
     classes, sizes = np.unique(labels[held_out], return_counts=True)
     if len(classes) < 2 or not (sizes > 1).any():
@@ -30,28 +50,40 @@ def hold_out_objects(
             f"{len(held_out)} objects of {len(classes)} classes, which cannot be ranked: give more objects"
         )
     objects, classes_of_objects, compare = table[held_out], labels[held_out], METRICS[metric]
+    is_query = np.isin(classes_of_objects, new) if len(new) else np.ones(len(held_out), dtype=bool)
 
     def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
-        queries, items = objects @ model.factors[0], objects @ model.factors[-1]
+        queries, items = _vectors(objects, model, normalizes)
         scores = compare.sign * compare.table(queries, items)
-        return _score(mean_average_precision(scores, classes_of_objects))
+        return _score(float(np.nanmean(average_precisions(scores, classes_of_objects)[is_query])))
 
     return np.flatnonzero(~out), judge
 
 
 def hold_out_comparisons(
-    table: Any, comparisons: Comparisons, fraction: float, metric: str, random: np.random.Generator
+    table: Any,
+    comparisons: Comparisons,
+    fraction: float,
+    metric: str,
+    random: np.random.Generator,
+    normalizes: bool = False,
 ) -> tuple[Comparisons, Judge]:
     """Return the comparisons to learn from, and a judge of models by those of the other answers."""
     train, test = comparisons.split(fraction, random)
     a, b, c = test.rows.T
 
     def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
-        queries, items = table @ model.factors[0], table @ model.factors[-1]
+        queries, items = _vectors(table, model, normalizes)
         margins = METRICS[metric].margins(queries[a], items[b], items[c])
         return _score(float(np.average(margins > 0.0, weights=test.weights)))
 
     return train, judge
+
+
+def _vectors(table: Any, model: FactorModel, normalizes: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return queries and items as they are compared."""
+    both = table @ model.factors[0], table @ model.factors[-1]
+    return (normalize(both[0]), normalize(both[1])) if normalizes else both
 
 
 def _score(score: float) -> tuple[tuple[float, ...], dict[str, float]]:

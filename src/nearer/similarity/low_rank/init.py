@@ -7,9 +7,12 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import randomized_svd
 
 from nearer.lowrank import product_svd
+from nearer.similarity.low_rank.start import Start, leading_axes, leading_directions
+from nearer.similarity.prior import Whitening
 from nearer.similarity.triplets import row_products
 
-INITS = ("svd", "identity", "zero", "gaussian")
+INITS = ("auto", "whitened", "svd", "identity", "zero", "gaussian")
+DEPENDENT = 1e-6  # share of the largest singular value below which columns depend on each other
 FAINT = 1e-3  # of the largest column: directions added where a start has fewer than were asked for
 
 
@@ -33,6 +36,28 @@ def initial_factors(
         _, _, right = randomized_svd(table, n, random_state=int(random.integers(2**31)))
         factor = _of_full_rank(scale * right.T, rank, random)
     return (factor,) if psd else (factor, factor.copy())
+
+
+def start_factor(start: Start, table: Any, labels: np.ndarray | None, random: np.random.Generator) -> np.ndarray:
+    """Return the factor of a start, so that vectors of unit length come out on average.
+
+    The table is standardized where the start whitens, by its covariance within classes, or without labels by the whole.
+    """
+    if start.shrinkage is None:
+        whole = start.rank == table.shape[1]
+        factor = np.eye(start.rank) if whole else leading_directions(table, start.rank)
+        rows = np.asarray(table @ factor)
+    else:
+        weights = Whitening(table, labels).map(start.shrinkage).weights
+        assert weights is not None
+        rows = np.asarray(table @ weights)
+        axes = leading_axes(rows)[:, : start.rank]
+        left, sizes, _ = np.linalg.svd(
+            weights @ axes, full_matrices=False
+        )  # columns that do not depend on each other
+        factor, rows = (left * sizes)[:, sizes > DEPENDENT * sizes[0]], rows @ axes
+    scale = np.sqrt(np.square(rows).sum(axis=1).mean()) or 1.0
+    return _of_full_rank(factor / scale, start.rank, random)
 
 
 def _check_factors(init: Any, d: int, rank: int, psd: bool) -> tuple[np.ndarray, ...]:

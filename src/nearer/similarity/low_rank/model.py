@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nearer.jit import bind
-from nearer.lowrank import CONDITION, Factor, FixedRank, FixedRankPSD, Rows, Workspace, run_steps
+from nearer.lowrank import Factor, FixedRank, FixedRankPSD, Rows, Workspace, run_steps
 from nearer.lowrank.loops import loreta_psd_step, loreta_step, passive_aggressive_step
 from nearer.lowrank.vectors import project, project_table
 from nearer.similarity.low_rank import loops
@@ -45,13 +45,19 @@ class FactorModel:
         self._loop = bind(loops.take_steps, loss, **parts)
         self._inner_loop = bind(loops.inner_steps, project=project)
         self._work = Workspace.of(k, (2 if loss is None else 4) * rows.longest)
-        self._inner = k if identify else 0
+        self.inner_steps = k if identify else 0
+        self.inner_cap: float | None = None  # of these steps; None: the same as that of the others
         self._model = None
         if manifold:
             self._model = FixedRankPSD(*start) if psd else FixedRank(*start)
             self._tables = self._model.factors
         else:  # steps change the tables alone
             self._tables = tuple(Factor.plain(table) for table in start)
+
+    @property
+    def on_manifold(self) -> bool:
+        """Whether steps are those of W along the manifold, and not those of the factors."""
+        return self._model is not None
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
@@ -65,11 +71,11 @@ class FactorModel:
     def take(self, triplets: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Learn from triplets in order; return the losses before each step. FloatingPointError if it diverges."""
         losses = np.zeros(len(triplets))
-        if not self._inner:  # whose inner steps depend on the factors themselves, and not on W alone
+        if not self.inner_steps:  # whose inner steps depend on the factors themselves, and not on W alone
             self._least = min(LEAST * float(steps.mean()) * self._length, FAINT / max(self._length, TINY))
         with np.errstate(over="ignore", invalid="ignore"):
             try:
-                if self._inner:
+                if self.inner_steps:
                     self._identify(triplets, steps, losses)
                 else:
                     self._run(triplets, steps, losses)
@@ -95,13 +101,14 @@ class FactorModel:
         run_steps(self._loop, problem, steps, self.n_taken, *learned, self._model, self._least)
 
     def _identify(self, triplets: np.ndarray, steps: np.ndarray, losses: np.ndarray) -> None:
-        """Algorithm 6: after each step of LORETA, steps of a matrix between the factors, as many as the rank."""
-        for start in range(0, len(triplets), 1 + self._inner):
-            first, others = slice(start, start + 1), slice(start + 1, start + 1 + self._inner)
+        """Algorithm 6: after each step of LORETA, steps of a matrix between the factors."""
+        caps = steps if self.inner_cap is None else np.full(len(steps), self.inner_cap)
+        for start in range(0, len(triplets), 1 + self.inner_steps):
+            first, others = slice(start, start + 1), slice(start + 1, start + 1 + self.inner_steps)
             self._run(triplets[first], steps[first], losses[first])
-            between = np.eye(self._inner)
+            between = np.eye(self._tables[0].R.shape[0])
             inner = self._inner_loop
-            inner(self.rows, triplets[others], steps[others], self._tables, between, self._work, losses[others])
+            inner(self.rows, triplets[others], caps[others], self._tables, between, self._work, losses[others])
             if not np.isfinite(between).all():
                 raise FloatingPointError("numbers are no longer finite")
             left, values, right = np.linalg.svd(between)
@@ -111,6 +118,5 @@ class FactorModel:
                 back = (basis / roots).T
                 factor.R_inv[:] = back @ factor.R_inv
                 factor.C[:] = back @ factor.C @ back.T
-            sizes = [np.linalg.norm(factor.R) * np.linalg.norm(factor.R_inv) for factor in self._tables]
-            if self._model is not None and max(sizes) > CONDITION * self._inner:
+            if self._model is not None and self._model.has_changed():
                 self._model.reorthogonalize(self._least)

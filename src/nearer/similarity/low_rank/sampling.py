@@ -19,15 +19,12 @@ class LabelSampler:
     ) -> None:
         self.labels, self.objects, self.sampling, self.hard = labels, objects.astype(np.int32), sampling, hard
         self.random = random
-        self._warned = False
 
     def next(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return n triplets and their weights."""
         with warnings.catch_warnings():
-            if self._warned:  # of a class with one member, once
-                warnings.simplefilter("ignore")
+            warnings.filterwarnings("ignore", ".*have one member only")  # the estimator warns, of the labels
             rows = comparisons_from_labels(self.labels, n, self.random, sampling=self.sampling).rows
-        self._warned = True
         if self.hard:
             rows = np.column_stack([rows, *(self._others(rows[:, 0]) for _ in range(CANDIDATES - 1))])
         return np.ascontiguousarray(self.objects[rows]), np.ones(n)

@@ -11,14 +11,17 @@ import numpy as np
 
 from nearer.lowrank import Stream
 from nearer.monitor import Monitor
-from nearer.parameters import BOOL, parametrized
+from nearer.parameters import BOOL, COUNT, NONE, POSITIVE, either, parametrized
 from nearer.selection import Selection, previous_to_best, search
 from nearer.similarity.low_rank.model import FactorModel
 from nearer.similarity.triplets import row_products
 from nearer.solver import StreamSolver
 
-# In units of one over the mean squared size of a gradient, so that the units of the features do not matter.
+# Step sizes to try. Those along the manifold are in units of one over the mean square of a gradient of W; those of
+# factors, whose size is the root of W's and whose gradients are larger by it, in units of one over its root. So the
+# units of the features do not matter, nor, as they are divided by the mean weight, those of the weights.
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+RATES_OF_FACTORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 TRIAL_TRIPLETS = 5_000
 
 Triplets = tuple[np.ndarray, np.ndarray]
@@ -61,8 +64,12 @@ class LORETA(TripletSolver):
     Parameters
     ----------
     identify : bool, default=False
-        Take, after each step, as many steps of OASIS as the rank in a small matrix between the factors, and
-        multiply that in (Algorithm 6). For general matrices only.
+        Take, after each step, some steps of OASIS in a small matrix between the factors, and multiply that in
+        (Algorithm 6). For general matrices only.
+    inner_steps : int, optional
+        How many (the paper's s); by default as many as the rank.
+    inner_aggressiveness : float, optional
+        The largest step of these (the paper's η₂); by default the step size of the other steps (η₁).
 
     Examples
     --------
@@ -72,9 +79,23 @@ class LORETA(TripletSolver):
     """
 
     step = "loreta"
-    _constraints: ClassVar = {"identify": BOOL}
+    _constraints: ClassVar = {
+        "identify": BOOL,
+        "inner_steps": either(NONE, COUNT),
+        "inner_aggressiveness": either(NONE, POSITIVE),
+    }
 
     identify: bool = False
+    inner_steps: int | None = None
+    inner_aggressiveness: float | None = None
+
+    def start(self, loss: Any, factors: tuple[np.ndarray, ...], rows: Any) -> FactorModel:
+        """Return a model that starts from factors."""
+        model = super().start(loss, factors, rows)
+        if self.identify and self.inner_steps is not None:
+            model.inner_steps = self.inner_steps
+        model.inner_cap = self.inner_aggressiveness
+        return model
 
 
 class GradientDescent(TripletSolver):
@@ -112,12 +133,17 @@ SOLVERS: dict[str, Any] = {
 
 
 def select_rate(
-    model: FactorModel, table: Any, sampler: Any, bilinear: bool, monitor: Monitor
+    model: FactorModel,
+    table: Any,
+    sampler: Any,
+    bilinear: bool,
+    monitor: Monitor,
+    n_triplets: int = TRIAL_TRIPLETS,
 ) -> tuple[float, Selection]:
     """Return the step size below the one with the smallest losses, and what was tried; the model stays as it is."""
-    triplets, weights = sampler.next(TRIAL_TRIPLETS)
-    size = _gradient_size(table, triplets[:, :3], bilinear)
-    if size == 0:
+    triplets, weights = sampler.next(n_triplets)
+    square, weight = _mean_square(table, triplets[:, :3], bilinear), float(weights.mean())
+    if square == 0:
         raise ValueError("the objects that are compared have the same features: nothing can be learned from them")
 
     def fit(fold: None, rate: float, start: Any, monitor: Monitor) -> np.ndarray:
@@ -127,7 +153,10 @@ def select_rate(
             return np.array([np.inf])
         return losses[len(losses) // 2 :]
 
-    rates = [rate / size for rate in RATES]
+    if model.on_manifold:
+        rates = [rate / square / weight for rate in RATES]
+    else:
+        rates = [rate / np.sqrt(square) / weight for rate in RATES_OF_FACTORS]
     selection = search(
         "learning_rate", rates, [None], fit, lambda fold, losses: losses, monitor, rule=previous_to_best
     )
@@ -135,8 +164,8 @@ def select_rate(
     return float(selection.chosen.value), selection
 
 
-def _gradient_size(table: Any, triplets: np.ndarray, bilinear: bool) -> float:
-    """Return the mean of ‖q‖²‖z‖², or of the squared size of a gradient of two distances of slope one."""
+def _mean_square(table: Any, triplets: np.ndarray, bilinear: bool) -> float:
+    """Return the mean square of gradients of W: of ‖q‖‖z‖, or of those of two distances of slope one."""
     a, b, c = (table[part] for part in triplets[:1000].T)
     if bilinear:
         return float(np.mean(_squares(a) * _squares(b - c)))
