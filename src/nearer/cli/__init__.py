@@ -23,6 +23,7 @@ COMMANDS = (
     "check",
     "convert",
     "simulate",
+    "data",
     "cache",
 )
 
