@@ -8,6 +8,8 @@ unless asked for. The checksum of a made file is that of the contents of its arr
 import hashlib
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,7 +244,7 @@ def _read(path: Path) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as file:
             return dict(file)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a file of arrays: {error}") from None
 
 
