@@ -234,7 +234,7 @@ def test_more_answers_follow_the_power_law():
 
 
 def test_what_cannot_be_held_out_is_refused():
-    with pytest.raises(ValueError, match="10 answers, in 2 questions, are the least .* got 9, in 9"):
+    with pytest.raises(ValueError, match=r"10 answers, in 2 questions, are the least .* got 9, in 9"):
         held_out(Memory(), comparisons_from_points(POINTS, 9, random_state=0))
     with pytest.raises(ValueError, match="got 50, in 1"):
         held_out(Memory(), [[0, 1, 2]] * 50)
