@@ -1,4 +1,4 @@
-"""Build the peers' environments beside the package: `.venv-peers`, `.venv-metric-learn`, `.venv-pymanopt`.
+"""Build the peers' environments beside the package: `.venv-peers`, `.venv-metric-learn` and so on.
 
 Peers need older packages than nearer is tested with, so they live in environments of their own, and the two
 sides meet only through files: npz in, JSON out. Run it with the Python that shall run the peers (3.11).
@@ -14,6 +14,7 @@ REQUIREMENTS = {
     "peers": "peer-requirements.txt",
     "metric-learn": "metric-learn-requirements.txt",
     "pymanopt": "pymanopt-requirements.txt",
+    "salmon": "salmon-requirements.txt",
 }
 
 

@@ -78,7 +78,7 @@ REFUSED = {
     "an object beyond n_objects": Refused("a.csv", "anchor,near,far\n0,1,7\n", "line 2 names object 7, but there are only 5 objects", {"n_objects": 5}, by_command=False),
     "columns of arrays": Refused("a.npz", arrays(rows=NUMBERS), "arrays, which have no columns to name", {"columns": {"anchor": "x"}}),
     "responses of 1 only": Refused("a.csv", lines(TRIAL, [(*row, "1") for row in ANSWERS]), "response_position=response (the chosen one's position, from 1), response_index=response"),
-    "responses by keys": Refused("a.csv", lines(TRIAL, trials("f", "j")), "it should hold the chosen one; or the chosen one's column"),
+    "responses by keys": Refused("a.csv", lines(TRIAL, trials("f", "j")), "which holds 'f', 'j': replace these by the chosen one; or the chosen one's column"),
     "few objects and positions": Refused("a.csv", "first,second,third,odd\n1,2,3,3\n1,2,4,3\n", "odd_value=odd (the chosen one), odd_position=odd"),
     "objects called 1 and 2": Refused("a.csv", lines(TRIAL, [("5", "1", "2", "1"), ("6", "2", "1", "2"), ("7", "2", "1", "1")]), "response_value=response (the chosen one), response_position=response"),
     "a response missing": Refused("a.csv", lines(TRIAL, [*trials("1", "2"), ("Rome", "Oslo", "Köln", "")]), "line 6 has no response"),

@@ -547,6 +547,11 @@ def test_report():
     assert "contradictions  1" in text
 
 
+def test_a_report_of_many_rows_has_separators():
+    text = str(Comparisons([[0, 1, 2]] * 1200, n_objects=3).report())
+    assert "rows            1,200\nanswers         1,200\nrepeats         1,199\n" in text
+
+
 def test_report_counts_dropped_rows_and_joins_quadruplets():
     made = Comparisons([[0, 1, 2, 3], [0, 0, 1, 2]], bad_rows="drop")
     assert made.report().dropped == 1
@@ -554,9 +559,8 @@ def test_report_counts_dropped_rows_and_joins_quadruplets():
     assert made.report().groups == [[0, 1, 2, 3]]
 
 
-def test_report_on_food73(data_folder):
-    with np.load(data_folder("food73_taste") / "food73.npz") as file:
-        report = Comparisons(file["triplets"]).report()
+def test_report_on_food73(data_set):
+    report = data_set("food73").answers.report()
     assert report.rows - report.repeats == 72_148
     assert report.contradictions == 3_282
     assert len(report.groups) == 1

@@ -21,6 +21,7 @@ def test_help_is_quick_and_plain(nearer):
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert all(f"\n  {command} " in done.stdout for command in COMMANDS)
+    assert "..." not in done.stdout.split("Commands:")[1]  # no description is cut off
     code = f"import sys, nearer.cli; print(sorted({HEAVY} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 

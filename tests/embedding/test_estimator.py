@@ -274,8 +274,10 @@ def test_objects_are_matched_by_name():
     shuffled = Comparisons(place[ANSWERS.rows], names=[names[i] for i in order])
     assert model.score(shuffled) == model.score(ANSWERS)
     np.testing.assert_array_equal(model.transform(["o3", "o1"]), model.embedding_[[3, 1]])
-    with pytest.raises(ValueError, match="no object called 'Rome'"):
+    with pytest.raises(ValueError, match="no object called 'Rome'; it has 30, such as o0, o1, o2"):
         model.transform(["Rome"])
+    with pytest.raises(ValueError, match="no object called 'O17'; did you mean o17"):
+        model.neighbors("O17")
 
 
 class Power:

@@ -191,6 +191,9 @@ def test_no_name_in_a_picture_is_nearer_to_another_dot(n):
         boxes[i] = text.get_window_extent().extents
     assert len(boxes) == len(texts) > 60
     check_boxes(boxes, dots)
+    corners, (width, height) = np.array(list(boxes.values())), figure.get_size_inches() * figure.dpi
+    room = min(corners[:, :2].min(), (width - corners[:, 2]).min(), (height - corners[:, 3]).min())
+    assert room > 0.1 * figure.dpi
 
 
 # Who comes first

@@ -1,7 +1,8 @@
 """A pytest plugin under which metric-learn's own tests learn with nearer's estimators.
 
 metric-learn itself builds the data of its tests. Its ITML, LMNN and RCA are replaced by nearer's, with the names of
-metric-learn's parameters; learners that nearer does not have are taken off the lists of learners to test.
+metric-learn's parameters, and its learners from triplets and quadruplets by nearer's `LEGO`; learners that nearer does
+not have are taken off the lists of learners to test.
 """
 
 import warnings
@@ -9,6 +10,7 @@ import warnings
 import metric_learn
 import numpy as np
 import pytest
+import sklearn.utils.validation
 
 import nearer
 from nearer.similarity import Euclidean
@@ -18,7 +20,9 @@ class WithIndices:
     """metric-learn's preprocessor: a table of which rows of numbers are row numbers."""
 
     def _look_up(self, data):
-        if isinstance(data, tuple) or self.preprocessor is None or np.asarray(data).dtype.kind not in "iu":
+        if isinstance(data, tuple) and hasattr(data[0], "shape"):  # two tables
+            return data
+        if self.preprocessor is None or np.asarray(data).dtype.kind not in "iu":
             return data
         return np.asarray(self.preprocessor)[np.asarray(data)]
 
@@ -32,11 +36,56 @@ class WithIndices:
         return super().pair_distance(self._look_up(pairs))
 
     score_pairs = pair_distance
-    decision_function = pair_score
+
+    def score(self, X, y=None):
+        return super().score(self._look_up(X), y)
 
 
 class PairsClassifierMixin:
     """The mark of learners from pairs; their methods are nearer's."""
+
+
+class FromComparisons(WithIndices, nearer.LEGO):
+    """A learner from the features of the objects of comparisons, which metric-learn has instead of row numbers."""
+
+    def __init__(self, preprocessor=None, random_state=None):
+        super().__init__(random_state=random_state)
+        self.preprocessor = preprocessor
+
+    def _split(self, features):
+        """The table of all objects, and the row numbers of the comparisons."""
+        features = np.asarray(self._look_up(features))
+        rows = np.arange(features.shape[0] * features.shape[1]).reshape(features.shape[:2])
+        return features.reshape(rows.size, -1), rows
+
+    def fit(self, comparisons):
+        X, rows = self._split(comparisons)
+        return super().fit(X, comparisons=rows)
+
+    def decision_function(self, comparisons):
+        near, far = self._sides(np.asarray(self._look_up(comparisons)))
+        return self.pair_distance(far) - self.pair_distance(near)
+
+    def predict(self, comparisons):
+        sklearn.utils.validation.check_is_fitted(self)
+        return self.predict_comparisons(*self._split(comparisons))
+
+    def score(self, comparisons):
+        return self.score_comparisons(*self._split(comparisons))
+
+
+class SCML(FromComparisons):
+    def __init__(self, n_basis=None, preprocessor=None, random_state=None):
+        super().__init__(preprocessor, random_state)
+        self.n_basis = n_basis
+
+    def _sides(self, features):
+        return features[:, [0, 1]], features[:, [0, 2]]
+
+
+class LSML(FromComparisons):
+    def _sides(self, features):
+        return features[:, [0, 1]], features[:, [2, 3]]
 
 
 class MahalanobisMixin(WithIndices, Euclidean):
@@ -79,6 +128,12 @@ class ITML(WithIndices, nearer.ITML, PairsClassifierMixin):
             self.calibrate_threshold(pairs, y, **calibration_params)
         return self
 
+    def predict(self, pairs):
+        return super().predict(self._look_up(pairs))
+
+    def decision_function(self, pairs):
+        return self.pair_score(pairs)
+
 
 class ITML_Supervised(WithIndices, nearer.ITML):
     def __init__(
@@ -96,9 +151,11 @@ class ITML_Supervised(WithIndices, nearer.ITML):
 
 
 class LMNN(WithIndices, nearer.LMNN):
-    def __init__(self, n_neighbors=3, max_iter=200, n_components=None, preprocessor=None):
-        super().__init__(n_neighbors, max_iter=max_iter, n_components=n_components)
-        self.preprocessor = preprocessor
+    def __init__(
+        self, n_neighbors=3, max_iter=200, learn_rate=None, n_components=None, verbose=False, preprocessor=None
+    ):
+        super().__init__(n_neighbors, max_iter=max_iter, n_components=n_components, verbose=verbose)
+        self.learn_rate, self.preprocessor = learn_rate, preprocessor
 
     def fit(self, X, y):
         return super().fit(self._look_up(X), y)
@@ -128,7 +185,7 @@ def warns(expected=Warning, **settings):
 
 
 PYTEST_WARNS, pytest.warns = pytest.warns, warns
-OURS = (ITML, ITML_Supervised, LMNN, RCA, RCA_Supervised)
+OURS = (ITML, ITML_Supervised, LMNN, LSML, RCA, RCA_Supervised, SCML)
 for learner in OURS:
     setattr(metric_learn, learner.__name__, learner)
 

@@ -74,7 +74,8 @@ def test_itml_takes_metric_learns_pairs_and_calibrates_its_threshold(tmp_path):
     by_features = ITML(bounds=(1.0, 4.0), random_state=0).fit(X[rows], signs)
     np.testing.assert_allclose(by_features.mahalanobis_matrix_, by_rows.mahalanobis_matrix_, rtol=1e-9)
     assert by_features.threshold_ == pytest.approx(by_rows.threshold_)
-    for pairs in (X[rows].tolist(), (X[rows[:, 0]], X[rows[:, 1]])):
+    nested = X[rows].tolist()
+    for pairs in (nested, tuple(nested), (X[rows[:, 0]], X[rows[:, 1]])):
         again = ITML(bounds=(1.0, 4.0), random_state=0).fit(pairs, signs)
         np.testing.assert_array_equal(again.components_, by_features.components_)
         assert again.score(pairs, signs) == by_features.score(X[rows], signs)

@@ -149,7 +149,7 @@ def fit(
     explain: bool = flag("--explain", "Show what auto tried, and how well it did on held-out data."),
     quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),
 ) -> None:
-    """Learn a map, a kernel or a similarity of features, and save it as a model file.
+    """Learn a map, a kernel or a similarity of features, and save it.
 
     A table of answers has a header that says what its columns are. Most often it is anchor,near,far: the
     anchor is nearer to the second object than to the third. Also understood are head,winner,loser; i,j,l,k

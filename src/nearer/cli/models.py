@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,16 +212,10 @@ def save(model: Any, path: Path) -> None:
 
 def find_object(text: str, names: Sequence[str] | None, n: int, owner: str) -> int:
     """Return the number of the object that a person means by a name or number; `owner` is what has the objects."""
+    from nearer.comparisons.objects import unknown_object
+
     if names is not None and text in names:
         return names.index(text)
     if text.isdecimal() and int(text) < n and not all(name.isdecimal() for name in names or "x"):
         return int(text)
-    by_case = {name.casefold(): name for name in names or ()}
-    similar = [by_case[match] for match in get_close_matches(text.casefold(), by_case, n=3, cutoff=0.65)]
-    if names is None:
-        hint = f"its {n} objects are numbered 0 to {n - 1}"
-    elif similar:
-        hint = f"did you mean {' or '.join(similar)}?"
-    else:
-        hint = f"it has {n}, such as {', '.join(names[:3])}"
-    raise ValueError(f"{owner} has no object called {text!r}; {hint}")
+    raise unknown_object(text, names, n, owner)

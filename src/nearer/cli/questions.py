@@ -24,8 +24,9 @@ def questions(
     out: Path = output("The table to write: .csv or .tsv."),
     seed: int = typer.Option(0, min=0, help="The same seed gives the same questions."),
 ) -> None:
-    """Draw questions to ask people: "is the anchor nearer to the first choice or to the second?".
+    """Draw questions to ask people.
 
+    "Is the anchor nearer to the first choice or to the second?"
     The questions are random and balanced: all objects occur equally often, up to one, as the anchor and as a choice.
     No question occurs twice. Their order is random, and so is which choice comes first.
 

@@ -84,9 +84,9 @@ def stream(
     save_every: int = typer.Option(1000, min=0, help="Answers between two saves; 0: only at the end."),
     skip_bad: bool = flag("--skip-bad", "Report a bad line and continue, instead of stopping."),
 ) -> None:
-    """Learn a map or a kernel from answers on standard input, each as it arrives.
+    """Learn a map or a kernel from answers as they arrive.
 
-    An answer is one line of JSON, in any layout of a .jsonl file, each line in its own:
+    An answer is one line of JSON on standard input, in any layout of a .jsonl file, each line in its own:
     {"anchor": "Vienna", "near": "Prague", "far": "Rome"}, or ["Vienna", "Prague", "Rome"], or
     {"i": 0, "j": 1, "l": 2, "k": 3}, or {"first": "Rome", "second": "Naples", "odd": "Oslo"}, or
     {"anchor": "Rome", "ranking": ["Naples", "Oslo"]}. A weight is optional; other fields are ignored. The

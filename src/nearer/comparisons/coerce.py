@@ -8,7 +8,7 @@ from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.chunks import ComparisonSource
 from nearer.comparisons.container import Comparisons
 from nearer.comparisons.layouts import understand_questions
-from nearer.comparisons.objects import numbers_of_names
+from nearer.comparisons.objects import numbers_of_names, unknown_object
 from nearer.comparisons.rows import blocks
 
 UNMATCHED = "it is not known which is which"
@@ -146,7 +146,7 @@ def object_indices(objects: Any, names: tuple[str, ...] | None, n_objects: int) 
         wanted = list(map(str, indices.ravel().tolist()))
         unknown = [name for name in wanted if name not in index]
         if unknown:
-            raise ValueError(f"the model has no object called {unknown[0]!r}")
+            raise unknown_object(unknown[0], names, len(names))
         indices = np.array([index[name] for name in wanted], dtype=np.intp).reshape(indices.shape)
     if indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise ValueError(f"objects must be a list of names or numbers of objects; got {objects!r}")

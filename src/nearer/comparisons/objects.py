@@ -7,12 +7,15 @@ if the file says how many objects there are; otherwise they are names.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.comparisons.rows import BadRowError
+
+MOST_COMPARED = 20_000  # names that a mistyped one is compared with
 
 Column = Sequence[Any] | NDArray[Any]
 Names = tuple[str, ...] | None
@@ -21,6 +24,19 @@ NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf
 WHOLE = re.compile("0|[1-9][0-9]*")
 WITH_POINT = re.compile(r"[+-]?[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?")
 MISSING = frozenset(["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "Nan", "NULL", "null", "\\N"])
+
+
+def unknown_object(name: str, names: Sequence[str] | None, n: int, owner: str = "the model") -> ValueError:
+    """Return the error that there is no object of this name, with the names that were perhaps meant."""
+    by_case = {known.casefold(): known for known in (names or ())[:MOST_COMPARED]}
+    similar = [by_case[match] for match in get_close_matches(name.casefold(), by_case, n=3, cutoff=0.65)]
+    if names is None:
+        hint = f"its {n} objects are numbered 0 to {n - 1}"
+    elif similar:
+        hint = f"did you mean {' or '.join(similar)}?"
+    else:
+        hint = f"it has {n}, such as {', '.join(names[:3])}"
+    return ValueError(f"{owner} has no object called {name!r}; {hint}")
 
 
 def number_objects(

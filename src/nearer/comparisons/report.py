@@ -74,16 +74,16 @@ class Report:
 
     def _lines(self) -> list[tuple[str, str]]:
         never = self.never_asked
-        unasked = f" ({len(never)} more never asked about: {_some(never)})" if never else ""
+        unasked = f" ({len(never):,} more never asked about: {_some(never)})" if never else ""
         sizes = [len(group) for group in self.groups]
         apart = f" not linked by any comparison, of {_some(sizes)} objects" if len(sizes) > 1 else ""
         lines = [
-            ("objects", f"{self.objects}{unasked}"),
-            ("rows", str(self.rows)),
-            ("answers", str(self.answers)),
-            ("repeats", str(self.repeats)),
-            ("contradictions", str(self.contradictions)),
-            ("groups", f"{len(sizes)}{apart}"),
+            ("objects", f"{self.objects:,}{unasked}"),
+            ("rows", f"{self.rows:,}"),
+            ("answers", f"{self.answers:,}"),
+            ("repeats", f"{self.repeats:,}"),
+            ("contradictions", f"{self.contradictions:,}"),
+            ("groups", f"{len(sizes):,}{apart}"),
         ]
         if self.similar_names:
             groups = " · ".join(", ".join(map(repr, group)) for group in self.similar_names[:5])
@@ -94,7 +94,7 @@ class Report:
             median, lowest = f"median {np.median(shares):.2f} over {len(shares)} subjects", f"{least.share:.2f}"
             lines.append(("agreement", f"{median}; lowest {lowest} ({who}, {least.rows} rows)"))
         if self.dropped:
-            lines.append(("dropped", f"{self.dropped} impossible row" + "s" * (self.dropped != 1)))
+            lines.append(("dropped", f"{self.dropped:,} impossible row" + "s" * (self.dropped != 1)))
         return lines
 
 

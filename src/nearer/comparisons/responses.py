@@ -25,6 +25,7 @@ MEANINGS = {
     "sign": "1 or True for the first of two, -1 or False for the second",
 }
 READINGS = tuple(MEANINGS)  # in order of preference
+SOME = 4  # responses that a message lists
 
 
 def normalize(header: str) -> str:
@@ -35,12 +36,13 @@ def normalize(header: str) -> str:
 def count_misfits(response: Column, options: Mapping[str, Column]) -> Counter[str]:
     """Count for each reading the responses that it makes no sense of; under "filled" those that are not missing.
 
-    Under "not " and a reading are those that stand for another object by this reading than by value.
+    Under "not " and a reading are those that stand for another object by this reading than by value; under "cell " and
+    a response is how often this one occurs, for a few of them.
     """
     cells = _texts(response)
     times = Counter(cells)
     times.pop("", None)
-    misfits = Counter(filled=times.total())
+    misfits = Counter(filled=times.total()) + Counter({f"cell {cell}": n for cell, n in times.most_common(SOME)})
     chosen = _choose(cells, options, "value")
     misfits["value"] = sum(place < 0 and cell != "" for place, cell in zip(chosen, cells, strict=True))
     for reading in READINGS[1:]:
@@ -68,8 +70,11 @@ def find_reading(misfits: Counter[str], header: str, role: str) -> str:
         )
     best = min(READINGS, key=lambda reading: misfits[reading])
     if misfits[best] > misfits["filled"] / 2:
+        cells = [key.removeprefix("cell ") for key in misfits if key.startswith("cell ")]
+        held = ", ".join(map(repr, cells[:SOME])) + ", …" * (len(cells) >= SOME)
         raise ValueError(
-            f"cannot tell what was chosen from column {header!r}; it should hold {'; or '.join(MEANINGS.values())}"
+            f"cannot tell what was chosen from column {header!r}, which holds {held}: replace these by "
+            f"{'; or '.join(MEANINGS.values())}"
         )
     return best
 

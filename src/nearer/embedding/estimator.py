@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from nearer.embedding.escape import escape
 from nearer.embedding.incremental import KeptAnswers, learn
 from nearer.embedding.init import center, random_points, rescale, spread_apart, unfold
 from nearer.embedding.problem import Problem
-from nearer.embedding.settings import DEFAULTS, SETTINGS, select_settings
+from nearer.embedding.settings import DEFAULTS, SETTINGS, mean_map, select_settings
 from nearer.embedding.solvers import LBFGS, SOLVERS
 from nearer.iterative import IterativeEstimator
 from nearer.losses import LOSSES, as_loss, baseline_loss
@@ -118,7 +118,9 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         judged by (error plus log loss), its ``error`` (the share
         of held-out answers that it got wrong) and ``standard_error``, the mean ``difference`` of the errors to those
         of the chosen candidate on the same answers and its standard error, the number of folds, and whether it was
-        chosen. :func:`nearer.selection.table` and :func:`nearer.selection.plot` show it. None where there was
+        chosen. Where few answers cannot tell good candidates apart and the mean of their maps predicts held-out answers
+        better than the chosen one, ``embedding_`` is that mean, and ``averaged`` says of which.
+        :func:`nearer.selection.table` and :func:`nearer.selection.plot` show it. None where there was
         nothing to choose, empty where answers were too few.
     names_ : tuple of str or None
         Names of the objects, where the comparisons had them.
@@ -225,8 +227,9 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         """Fit points to answers: with other settings than the parameters, and also from these points, if given."""
         with blas_threads_for(1), self._monitor(view=lambda points: {"points": points}) as monitor:
             starts: list[np.ndarray] = []
+            ties: list[dict[str, Any]] = []
             if settings is None:
-                settings, starts = self._select(train, random, monitor, n_folds)
+                settings, starts, ties = self._select(train, random, monitor, n_folds)
             loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
             if held_out is not None:
                 monitor.judge = judge_of(held_out, loss, random)
@@ -236,6 +239,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
                 points = None
             with Problem(train, loss, ridge, self._n_threads(train), random) as problem:
                 result = self._best_start(problem, train, starts, points, settings["n_components"], monitor)
+            if ties and not result.cut_short:
+                result = replace(result, solution=self._average(result.solution, ties, train, random, monitor))
         self.embedding_ = center(result.solution, coerce.mentioned_objects(train))
         self.loss_, self.regularization_ = loss, ridge
         self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
@@ -287,12 +292,12 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
 
     def _select(
         self, train: Comparisons, random: np.random.Generator, monitor: Monitor, n_folds: int | None
-    ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Return the settings, chosen where they are "auto", and points to start from if there was a choice."""
+    ) -> tuple[dict[str, Any], list[np.ndarray], list[dict[str, Any]]]:
+        """Return the settings, chosen where they are "auto", and if there was a choice points to start from and ties."""
         settings = {name: getattr(self, name) for name in SETTINGS}
         auto = [name for name in SETTINGS if is_auto(settings[name])]
         if not auto:
-            return settings, []
+            return settings, [], []
         with monitor.limited(SEARCH_SHARE):
             selection = select_settings(
                 train,
@@ -307,8 +312,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             )
         self.selection_ = selection.records()
         if selection.chosen is None:
-            return settings | {name: DEFAULTS[name] for name in auto}, []
-        return selection.chosen.settings, selection.chosen.solutions
+            return settings | {name: DEFAULTS[name] for name in auto}, [], []
+        return selection.chosen.settings, selection.chosen.solutions, [t.settings for t in selection.averaged]
 
     def _best_start(
         self,
@@ -338,6 +343,24 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             if result.cut_short:
                 break
         return min(results, key=lambda pair: pair[0])[1]
+
+    def _average(
+        self,
+        points: np.ndarray,
+        ties: list[dict[str, Any]],
+        train: Comparisons,
+        random: np.random.Generator,
+        monitor: Monitor,
+    ) -> np.ndarray:
+        """Return the mean of a map and of those that settings about as good lead to from there."""
+        maps = [points]
+        for settings in ties:
+            loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
+            with Problem(train, loss, ridge, 1, random) as problem:
+                start = rescale(points, train, loss, 0.5 * problem.ridge * problem.n_objects)
+                child = monitor.child(self.max_iter, self.tol * baseline_loss(loss))
+                maps.append(LBFGS().solve(problem, start, child).solution)
+        return mean_map(maps)
 
     def _start(
         self, part: Comparisons, n_components: int, random: np.random.Generator, monitor: Monitor, n_jobs: int

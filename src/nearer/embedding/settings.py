@@ -4,7 +4,7 @@ Every fold has a start of its own, which has not seen the answers that it is jud
 errors and by the log loss of a logistic model of the distances, which is less noisy where answers are few.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from nearer.embedding.init import rescale
 from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import as_loss, baseline_loss
+from nearer.metrics import procrustes
 from nearer.monitor import Monitor
 from nearer.selection import FOLD_SHARE, Selection, Trial, answer_folds, as_good, best, race
 
@@ -26,6 +27,8 @@ MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 60, 6  # enough rows to 
 MANY_ROWS = 25_000  # one fold is enough: a fifth of them
 FEW_ROWS, FEW_PER_OBJECT = 5_000, 15  # below these a fold learns from nine tenths: less would choose other ridges
 MANY_FOLDS = 10
+MOST_AVERAGED = 16  # maps of near ties
+NEAR = 1.0  # paired standard errors
 MIN_ANSWERS = 100  # held-out answers, or groups, of which there are enough to be the units of standard errors
 MAX_SLOPE = 50.0  # of a logistic model of margins: more certainty than people or few answers allow
 SETTINGS = ("n_components", "loss", "regularization")
@@ -132,17 +135,52 @@ def select_settings(
             [{"n_components": n_components, "loss": loss, "regularization": ridge} for ridge in ridges]
             for loss in losses
         ]
-        parts = (Fold(train, held_out, start(train, n_components)) for train, held_out in folds)
+        built: list[Fold] = []
+
+        def parts() -> Iterator[Fold]:
+            for train, held_out in folds:
+                built.append(Fold(train, held_out, start(train, n_components)))
+                yield built[-1]
+
         what = f"loss and ridge in {n_components} dimension{'s' * (n_components > 1)}"
-        return race(
-            ladders, parts, fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
+        selection = race(
+            ladders, parts(), fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
         )
+        return with_near_ties(selection, built) if n_folds == MANY_FOLDS else selection
 
     if n_components is None:
         return _fewest_dimensions(run, n - 1, monitor)
     # The fit after the race takes about twice as many iterations as a trial, of about a fifth as many candidates.
     n_trials = 2 * len(losses) * (len(ridges) if len(ridges) < 3 else 6) * share
     return run(n_components, n_trials / (n_trials + 3.0))
+
+
+def with_near_ties(selection: Selection, folds: Sequence[Fold]) -> Selection:
+    """Return the selection with the candidates to average with the chosen one, where that predicts better.
+
+    Few answers cannot tell good candidates apart, and the mean of their maps errs less than the one that happens to be
+    chosen. It is judged on the held-out answers like any candidate: maps that differ too much have a poor mean.
+    """
+    chosen = selection.chosen
+    assert chosen is not None
+    n = len(chosen.solutions)
+    near = [
+        t
+        for t in selection.trials
+        if t is not chosen and len(t.solutions) == n and as_good(t, chosen, errors=NEAR)
+    ]
+    near = sorted(near, key=lambda trial: float(trial.losses.mean()))[: MOST_AVERAGED - 1]
+    if not near:
+        return selection
+    means = [mean_map([trial.solutions[number] for trial in (chosen, *near)]) for number in range(n)]
+    losses = np.concatenate([fold.judge(points)[0] for fold, points in zip(folds, means, strict=False)])
+    return replace(selection, averaged=near) if losses.mean() < chosen.losses.mean() else selection
+
+
+def mean_map(maps: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of maps brought to the position, size and orientation of the first."""
+    aligned = [maps[0], *(procrustes(points, maps[0]).aligned for points in maps[1:])]
+    return np.mean(aligned, axis=0).astype(maps[0].dtype)
 
 
 def _fewest_dimensions(run: Callable[[int, float], Selection], most: int, monitor: Monitor) -> Selection:

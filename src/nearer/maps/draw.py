@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INK, FAINT, PAPER = "#1f2733", "#8b95a3", "#ffffff"
 MOST_TRIES = 2500  # objects of a very large map whose names are measured
 LEGEND_ROWS = 24
-WIDTH, TALLEST, MARGIN, HEADER = 9.0, 11.0, 0.55, 0.75  # inches
+WIDTH, TALLEST, MARGIN, HEADER, EDGE = 9.0, 11.0, 0.55, 0.75, 0.15  # inches; names stay off the edge
 SMALLEST, LINE_FILL = 5.0, 0.85  # on a line: the font size in points, and the part of the line that names may take
 MARKERS = "osD^vP"  # the next one each time the palette is exhausted
 
@@ -197,12 +197,13 @@ def _draw_names(axes: Any, plane: Plane, labels: Labels, radii: np.ndarray) -> N
     sizes = np.full((len(texts), 2), height)
     for i in order:
         sizes[i, 0] = renderer.get_text_width_height_descent(texts[i], font, False)[0]
+    edge, page = EDGE * axes.figure.dpi, _page(axes)
     boxes = place_labels(
         _to_pixels(axes, plane.points),
         sizes,
         radii,
         order,
-        (0.0, 0.0, *_page(axes)),
+        (edge, edge, page[0] - edge, page[1] - edge),
         obstacles=_obstacles(axes),
         rings=None if plane.reference is None else _to_pixels(axes, plane.reference),
         keep_all=labels == "all",

@@ -104,7 +104,10 @@ def held_out(
     n_units = int(units.max(initial=-1)) + 1
     if given.n_answers < FEWEST or n_units < 2:
         what = "questions" if groups is None else "groups"
-        raise ValueError(f"{given.n_answers:,} answers in {n_units:,} {what} are too few to hold some out")
+        raise ValueError(
+            f"{FEWEST} answers, in 2 {what}, are the least of which some can be held out; "
+            f"got {given.n_answers:,}, in {n_units:,}"
+        )
     random, n_folds = as_generator(random_state), min(n_folds, n_units)
     fold = (random.permutation(n_units) % n_folds)[units]
     with_most, with_few, sizes = _cross_validate(estimator, answers, fold, questions, random, Progress(verbose))

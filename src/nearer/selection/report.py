@@ -8,7 +8,16 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESULTS = ("criterion", "error", "standard_error", "difference", "difference_error", "n_folds", "chosen")
+RESULTS = (
+    "criterion",
+    "error",
+    "standard_error",
+    "difference",
+    "difference_error",
+    "n_folds",
+    "chosen",
+    "averaged",
+)
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 FAINT = "#8b95a3"
 
@@ -42,7 +51,8 @@ def table(model: Any, most: int = 20) -> str:
         One line per candidate: its settings, the criterion by which it was judged where that is not the error (for a
         map the sum of error and log loss, averaged with that of the neighboring ridges), its held-out error with
         the standard error, by how much it is worse than the chosen one on the same answers, and in how many folds
-        it was tried; those of fewer folds were dropped as clearly worse.
+        it was tried; those of fewer folds were dropped as clearly worse. "averaged" are those whose maps are averaged
+        with the chosen one.
 
     Examples
     --------
@@ -64,6 +74,7 @@ def table(model: Any, most: int = 20) -> str:
             f"{record[name]:.3g}" if isinstance(record[name], float) else str(record[name]) for name in names
         ]
         worse = "chosen" if record["chosen"] else _with_error(record["difference"], record["difference_error"])
+        worse += ", averaged" if record.get("averaged") and not record["chosen"] else ""
         error = _with_error(record["error"], record["standard_error"])
         criterion = [f"{record[name]:.4f}" for name in extra]
         lines.append([*settings, *criterion, error, worse, str(record["n_folds"])])

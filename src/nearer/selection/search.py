@@ -71,10 +71,13 @@ class Selection:
         In the order of trying; empty where nothing could be judged.
     chosen : Trial or None
         The one that the rule took.
+    averaged : sequence of Trial
+        Candidates about as good, whose solutions are averaged with that of the chosen one.
     """
 
     trials: list[Trial]
     chosen: Trial | None
+    averaged: Sequence[Trial] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per candidate, as estimators keep them in ``selection_``.
@@ -98,6 +101,7 @@ class Selection:
                 "difference_error": float(np.std(more) / np.sqrt(n)),
                 "n_folds": len(trial.solutions),
                 "chosen": trial is self.chosen,
+                **({"averaged": trial is self.chosen or trial in self.averaged} if self.averaged else {}),
             })  # fmt: skip
         return records
 

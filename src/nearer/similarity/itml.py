@@ -143,7 +143,7 @@ class ITML(IterativeEstimator, SimilarityEstimator):
         self
         """
         if pairs is None and comparisons is None and is_pairs(X):
-            X = np.stack(X, axis=1) if isinstance(X, tuple) else np.asarray(X)
+            X = np.stack(X, axis=1) if isinstance(X, tuple) and len(X) == 2 else np.asarray(X)
             if X.shape[1] != 2:
                 raise ValueError(f"pairs of objects must have shape (n, 2, features); got shape {X.shape}")
             pairs, X = np.arange(2 * len(X)).reshape(-1, 2), X.reshape(-1, X.shape[2])
