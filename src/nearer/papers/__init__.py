@@ -20,7 +20,7 @@ PAPERS = {  # by the name that is typed: the module, and the reference
         "Shalit et al., Online Learning in the Embedded Manifold of Low-rank Matrices, JMLR 2012",
     ),
     "erkle": ("erkle", "Heim et al., Efficient Online Relative Comparison Kernel Learning, SDM 2015"),
-    "sdca": ("sdca", "Relative similarity learning by stochastic dual coordinate ascent, 2015"),
+    "sdca": ("sdca", "Wu et al., Learning Relative Similarity by Stochastic Dual Coordinate Ascent, AAAI 2014"),
 }
 
 
