@@ -14,7 +14,6 @@ import toy_experiment
 from typer.testing import CliRunner
 
 from extras import needs
-from nearer import datasets
 from nearer.cli.app import app
 from nearer.papers import run
 from nearer.papers.report import HOLDS, markdown, markdown_table, read_records, report, write_report
@@ -265,11 +264,9 @@ def test_unknown_names_are_answered_with_those_that_there_are(toy, arguments, me
 
 
 def test_missing_data_are_said_before_anything_runs(toy, log, tmp_path, monkeypatch):
-    def fetch(name, download=False):
-        raise FileNotFoundError(f"the data set {name!r} is not on this machine\nput it there")
-
-    monkeypatch.setattr(datasets, "fetch", fetch, raising=False)
-    monkeypatch.setattr(type(toy), "data", ("numbers",))
-    assert "the data set 'numbers' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
-    assert "passed over toy squares: the data set 'numbers'" in nearer("run", "all", "-o", tmp_path).output
+    monkeypatch.setenv("NEARER_DATA", str(tmp_path))
+    monkeypatch.setenv("NEARER_CACHE", str(tmp_path))
+    monkeypatch.setattr(type(toy), "data", ("caltech101",))
+    assert "the data set 'caltech101' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
+    assert "passed over toy squares: the data set 'caltech101'" in nearer("run", "all", "-o", tmp_path).output
     assert numbers_in(log) == []

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity
-from nearer.datasets import load
+from nearer import datasets
 from nearer.metrics import retrieval_map_scorer
 from nearer.papers.experiment import Experiment, Row, Trial, Verdict
 from nearer.similarity import OASIS, Euclidean
@@ -157,7 +157,7 @@ class Table2(Experiment):
 
     def run(self, trial: Trial) -> Row:
         """Choose on the inner split, learn from the training part, and retrieve among the test rows."""
-        X, y, *_ = load(trial["set"])
+        X, y, *_ = SETS[trial["set"]]()
         whole = split(X, y, 0.7, TRIPLETS, trial["seed"])
         inner = scale_to_unit_interval(split(whole.X, whole.y, 0.8, TRIPLETS, trial["seed"]))
         whole = scale_to_unit_interval(whole)
