@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -250,6 +250,7 @@ class Table2(Experiment):
 
     def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
         """Compare with the printed figures, and SDCA with the other methods."""
+        enough = len({trial["seed"] for trial, _ in results}) >= 3  # splits differ by about 0.02
         same_data = [row for row in table if row["set"] != "svmguide4"]
         gaps = {
             method: {row["set"]: row["mAP"] - row["paper"] for row in same_data if row["method"] == method}
@@ -267,13 +268,15 @@ class Table2(Experiment):
         ]
         verdicts = [
             Verdict(
-                "the printed mAP of SDCA, to 0.02",
-                _all(abs(gap) <= 0.02 for gap in gaps["SDCA"].values()),
+                "SDCA reaches its printed mAP, to 0.02",
+                _all(abs(gap) <= 0.02 for gap in gaps["SDCA"].values()) if enough else None,
                 f"ours minus the paper's: {_signed(gaps['SDCA'])} (svmguide4 is not comparable)",
             ),
             Verdict(
-                "the printed mAP of ITML and LEGO, to 0.02",
-                _all(abs(gap) <= 0.02 for gap in (*gaps["ITML"].values(), *gaps["LEGO"].values())),
+                "ITML and LEGO are as good as printed, to 0.02, and not better",
+                _all(abs(gap) <= 0.02 for gap in (*gaps["ITML"].values(), *gaps["LEGO"].values()))
+                if enough
+                else None,
                 f"ours minus the paper's: ITML {_signed(gaps['ITML'])}; LEGO {_signed(gaps['LEGO'])}",
             ),
             Verdict(
@@ -284,7 +287,7 @@ class Table2(Experiment):
             better_than_all("SDCA is better than OASIS", table, ["SDCA", "OASIS"]),
             better_than_all("SDCA is better than all other methods", table, ["SDCA", *best_of_paper]),
             better_than_all(
-                "the same of the library's default, which chooses λ from a wider grid",
+                "SDCA is better than all other methods: of the default, with λ from a wider grid",
                 table,
                 ["SDCA, default", *best_of_paper],
             ),
@@ -430,6 +433,7 @@ def reduce(part: Part, dims: int) -> Part:
     return replace(part, X=X, X_test=X_test)
 
 
+@lru_cache(maxsize=2)
 def picture_parts(name: str, dims: int, n_triplets: int, seed: int) -> tuple[Part, Part]:
     """Return pictures, split and reduced, and the inner split of the training part, reduced by itself."""
     X, y = load_pictures(name)
@@ -696,20 +700,18 @@ class Figures(Experiment):
         for (name, found), line in zip(sets, all_axes, strict=True):
             for (key, title), axes in zip(panels.items(), line, strict=True):
                 for method, (trial, result) in found.items():
-                    if not result[key] or (method == "SGD" and key in ("average loss", "mistakes")):
+                    if not result[key]:
                         continue
                     value = f"C = {trial['value']:g}" if method.startswith("OASIS") else f"λ = {trial['value']:g}"
                     style = "--" if method == "OASIS from 0" else "-"
                     label = f"{method}, {value}"
-                    axes.plot(result["steps"], result[key], style, color=COLORS[method], label=label)
+                    thousands = 0.001 * np.asarray(result["steps"])
+                    axes.plot(thousands, result[key], style, color=COLORS[method], label=label)
                 axes.set_title(title, fontsize=10)
-                axes.set_xlabel("steps")
-                axes.ticklabel_format(axis="x", style="sci", scilimits=(3, 3))
+                axes.set_xlabel("thousand steps")
                 axes.grid(alpha=0.3)
-                if key == "P":
-                    axes.set_yscale("log")
-                else:
-                    axes.set_ylim(bottom=0.0 if key != "mAP" else None)
+                if key in ("average loss", "mistakes"):
+                    axes.set_ylim(bottom=0.0)
             line[0].set_ylabel(name, fontsize=9)
             line[3].legend(fontsize=8, loc="best")
 
@@ -729,7 +731,7 @@ class Figures(Experiment):
                         all(ours[key][-1] < oasis[key][-1] for _, ours, oasis in pairs),
                         "SDCA and OASIS: "
                         + ", ".join(
-                            f"{name} {ours[key][-1]:.3f} and {oasis[key][-1]:.3f}" for name, ours, oasis in pairs
+                            f"{name} {ours[key][-1]:.3g} and {oasis[key][-1]:.3g}" for name, ours, oasis in pairs
                         ),
                     )
                 )
@@ -826,7 +828,7 @@ class Table3(Experiment):
             better_than_all("SDCA is better than Euclidean distance", table, ["SDCA", "Eucl"]),
             better_than_all("SDCA is better than OASIS", table, ["SDCA", "OASIS"]),
             better_than_all("SDCA is better than all other methods", table, ["SDCA", *others]),
-            Verdict("the printed mAP", None, "other pictures: the levels depend on the data"),
+            Verdict("the methods reach their printed mAP", None, "other pictures: the levels depend on the data"),
         ]
 
 
@@ -971,7 +973,7 @@ class Table4(Experiment):
                 seconds["SDCA"] <= 2.0 * online["OASIS"] if "OASIS" in online else None,
                 "seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in seconds.items()),
             ),
-            Verdict("the printed mAP", None, "other data: the levels depend on them"),
+            Verdict("the methods reach their printed mAP", None, "other data: the levels depend on them"),
         ]
 
 
