@@ -50,7 +50,7 @@ def render(what: str, path: Path, address: str, heading: bool) -> str:
     if notes := [text.rstrip(".") for text in (record["stand-in"], record["reduced"]) if text]:
         parts.append(f"*{'. '.join(f'{text[:1].upper()}{text[1:]}' for text in notes)}.*")
     rows = [
-        {"the paper says": row["claim"], "measured here": row["measured"], "so it": HOLDS[row["holds"]]}
+        {"claim": row["claim"], "verdict": HOLDS[row["holds"]], "measured": row["measured"]}
         for row in record["verdicts"]
     ]
     parts.append(markdown_table(rows) if rows else "The paper makes no claim that could be checked.")

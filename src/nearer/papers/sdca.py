@@ -207,8 +207,8 @@ class Table2(Experiment):
     title = "SDCA, Table 2: mean average precision on five standard sets"
     data = ("vehicle", "vowel", "letter", "svmguide4", "segment")
     stand_in = (
-        "svmguide4 is its training part (300 of 612 rows, ten features where the paper says six); segment has 2,310 "
-        "rows where the paper says 1,937"
+        "of svmguide4 the 300 training rows of 612 are there, with ten features where the paper says six; segment has "
+        "2,310 rows where the paper says 1,937"
     )
     sizes: ClassVar = {
         "tiny": {"sets": ["svmguide4"], "methods": ["Eucl", "OASIS", "SDCA"], "seeds": 1},
