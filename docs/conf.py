@@ -7,9 +7,10 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "benchmarks"))
+sys.path[:0] = [str(HERE / "benchmarks"), str(HERE / "papers")]
 
 import tables  # noqa: E402  (docs/benchmarks/tables.py)
+import verdicts  # noqa: E402  (docs/papers/verdicts.py)
 
 import nearer  # noqa: E402
 from nearer.datasets import SOURCES  # noqa: E402
@@ -31,7 +32,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 suppress_warnings = ["sphinx_gallery.space_in_filename"]  # blanks in the path of the checkout are harmless
-exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb", "api_registry.rst"]
+exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb", "api_registry.rst", "papers/records"]
 
 autosummary_generate = ["api.rst", "api_registry.rst"]
 autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
@@ -96,13 +97,15 @@ shutil.rmtree(HERE / "api", ignore_errors=True)  # pages of names that are gone 
 
 
 def setup(app):
-    """Insert the tables of the records into the page of benchmarks, and leave inherited members out."""
+    """Insert what the records say into the pages, and leave inherited members out."""
     app.connect("source-read", insert_tables)
     app.connect("autodoc-skip-member", skip_inherited)
 
 
 def insert_tables(app, docname, source):
-    """Replace the marks of tables: of records of benchmarks, and of data sets."""
+    """Replace the marks of tables: of records of benchmarks and of the papers, and of data sets."""
+    address = "records" if docname.startswith("papers/") else "papers/records"
+    source[0] = verdicts.insert_records(source[0], address=address)
     source[0] = tables.insert_columns(source[0], HERE / "benchmarks/records")
     if docname == "benchmarks":
         source[0] = source[0].replace(tables.MARK, tables.render(HERE / "benchmarks/records"))
@@ -113,7 +116,7 @@ def insert_tables(app, docname, source):
 
 def table_of_data_sets():
     """Return a table with a row per data set."""
-    return tables.table(
+    return tables.markdown_table(
         [
             {
                 "name": f"`{data.name}`",
