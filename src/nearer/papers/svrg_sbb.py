@@ -1,12 +1,12 @@
 """SVRG-SBB, ordinal embedding with a stabilized Barzilai-Borwein step: the experiments of the paper.
 
-The paper embeds objects from triplets "i is nearer to j than to k" with three losses. It compares its stochastic method with
-batch descent, SGD and SVRG on the same non-convex objective, and with projected gradient on the convex one, where a
-Gram matrix is learned: on simulated points (Figures 1 and 2, Table 1), and by how well images retrieve images of their
-class (Table 2, Figure 3).
+The paper embeds objects from triplets "i is nearer to j than to k" with three losses. It compares its stochastic
+method with batch descent, SGD and SVRG on the same non-convex objective, and with projected gradient on the convex
+one, where a Gram matrix is learned: on simulated points (Figures 1 and 2, Table 1), and by how well images retrieve
+images of their class (Table 2, Figure 3).
 
-The paper gives no step size but that of the convex method. Every experiment runs twice where it matters: "released", with
-the settings of the authors' scripts, and "tuned", with a step size that is chosen on training data.
+The paper gives no step sizes. Every comparison runs twice: "released", with the settings of the authors' scripts, and
+"tuned", with a step size that is chosen on training data.
 """
 
 import warnings
@@ -422,7 +422,11 @@ def draw_quartiles(
 ) -> None:
     """Draw the median of runs and a band between their quartiles."""
     low, middle, high = np.quantile(np.asarray(runs), (0.25, 0.5, 0.75), axis=0)
-    style = {"marker": None if marker in ("", "-") else marker, "markevery": every, "markersize": 4}
+    style: dict[str, Any] = {
+        "marker": None if marker in ("", "-") else marker,
+        "markevery": every,
+        "markersize": 4,
+    }
     panel.plot(x, middle, color=color, label=label, linewidth=1.3, **style)
     panel.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
 
@@ -431,8 +435,8 @@ class Figure2(Experiment):
     """Generalization error over gradient counts.
 
     100 points from N(0, I/20) in ten dimensions; 10,000 of all triplets to learn from, the error is that on all the
-    others. Fifty starts, uniform in [0, 1], on the same triplets: median and quartiles. The horizontal axis is the number
-    of gradients of single comparisons over |P|.
+    others. Fifty starts, uniform in [0, 1], on the same triplets: median and quartiles. The horizontal axis is the
+    number of gradients of single comparisons over |P|.
 
     "Released" are the step sizes of the authors' scripts, ε = 0.005 as in the text. "Tuned" is a step size from a short
     list with the lowest mean training error over 60 counts, on another draw of points, triplets and start. SVRG-SBB has
@@ -554,16 +558,13 @@ class Figure2(Experiment):
         methods = [method for method in PAPERS_METHODS if any((loss, method) in of for loss in losses)]
         whole = set(PAPERS_METHODS) <= set(methods)
 
-        def listed(column: str, names: Sequence[str] = methods, digits: int = 3) -> str:
-            return "; ".join(
-                f"{loss}: "
-                + ", ".join(
-                    f"{name} {'never' if of[loss, name][column] is None else format(of[loss, name][column], f'.{digits}g')}"
-                    for name in names
-                    if (loss, name) in of
-                )
-                for loss in losses
-            )
+        def one(loss: str, name: str, column: str) -> str:
+            value = of[loss, name][column]
+            return f"{name} {'never' if value is None else format(value, '.3g')}"
+
+        def listed(column: str, names: Sequence[str] = methods) -> str:
+            parts = [[one(loss, name, column) for name in names if (loss, name) in of] for loss in losses]
+            return "; ".join(f"{loss}: {', '.join(part)}" for loss, part in zip(losses, parts, strict=True))
 
         def first(loss: str, name: str) -> float:
             counts = of[loss, name]["counts to 0.15"]
@@ -630,11 +631,11 @@ def largest_rise(errors: Floats) -> tuple[float, float]:
 class Table1(Experiment):
     """Seconds until the training error is at most 0.15.
 
-    The data are those of Figure 2. The training error is watched after every epoch, pass or step, and what watching takes
-    is not counted; the loops are compiled before. The seconds are the wall time of the method from the start, with the
-    full gradients and the probe for a first step. Trials run one after the other on one core. A run that takes under a
-    tenth of a second is repeated, and the shortest of five counts: the path is the same, and only what else the machine
-    does differs.
+    The data are those of Figure 2. The training error is watched after every epoch, pass or step, and what watching
+    takes is not counted; the loops are compiled before. The seconds are the wall time of the method from the start,
+    with the full gradients and the probe for a first step. Trials run one after the other on one core. A run that takes
+    under a tenth of a second is repeated, and the shortest of five counts: the path is the same, and only what else the
+    machine does differs.
 
     "Released" are the step sizes of the authors' scripts, and ε = 0.005 as in the text; for GNMDS and STE the scripts
     have 0.025. "Tuned" is the step size from a short list that needs the fewest gradients on another draw of points,
@@ -650,7 +651,8 @@ class Table1(Experiment):
     title = "SVRG-SBB, Table 1: seconds until the training error is 0.15"
     timed = True
     sizes: ClassVar = {
-        "tiny": {"losses": ["STE"], "methods": [CVX, SOLVED, BATCH, SBB, RELATIVE], "starts": 2, "budget": 30, "objects": 30},
+        "tiny": {"losses": ["STE"], "methods": [CVX, SOLVED, BATCH, SBB, RELATIVE], "starts": 2, "budget": 30,
+                 "objects": 30},
         "quick": {"losses": list(LOSSES), "methods": None, "starts": 3, "budget": 6000, "objects": 100},
         "full": {"losses": list(LOSSES), "methods": None, "starts": 50, "budget": 6000, "objects": 100},
     }  # fmt: skip
@@ -713,7 +715,8 @@ class Table1(Experiment):
         settings, chosen = settings_of(trial, by="goal")
         start, budget = start_at(seed, trial["objects"]), trial["budget"] / (20 if method == CVX else 1)
         run_method(loss, method, settings, train, start, 3, to_goal(train), seed)  # compiles the loops
-        seconds, counts, reached = [], 0.0, False
+        seconds: list[float] = []
+        counts, reached = 0.0, False
         while len(seconds) < 5 and (not seconds or seconds[0] < 0.1):
             path = to_goal(train)
             points = run_method(loss, method, settings, train, start, budget, path, seed)
@@ -725,9 +728,10 @@ class Table1(Experiment):
 
     def _run_solved(self, trial: Trial, train: NDArray[np.int32]) -> Row:
         """Time the solver of the convex program; it starts at equal distances."""
-        seconds = []
+        seconds: list[float] = []
         for _ in range(6):  # the first compiles
-            errors, times = [], []
+            errors: list[float] = []
+            times: list[float] = []
 
             def watch(record: dict[str, Any], errors: list[float] = errors, times: list[float] = times) -> bool:
                 errors.append(error(record["kernel"], train))
@@ -846,12 +850,11 @@ class Table1(Experiment):
             )
         )
         for name, method in (("ε = 0.005", SBB), ("the relative ε", RELATIVE)):
-            for limit, theirs, of_whom in (
-                (60, {loss: self.printed[loss, SBB][1] for loss in losses}, "the published seconds"),
-                (8, self.authors_code, "the authors' C code"),
-            ):
+            for limit, published in ((60, True), (8, False)):
+                seconds = {x: self.printed[x, SBB][1] if published else self.authors_code[x] for x in losses}
+                of_whom = "the published seconds" if published else "the authors' C code"
                 for settings, column in zip(SETTINGS, ("mean", "tuned mean"), strict=True):
-                    gains = {loss: theirs[loss] / mean(loss, method, column) for loss in losses}
+                    gains = {loss: seconds[loss] / mean(loss, method, column) for loss in losses}
                     verdicts.append(
                         Verdict(
                             f"ours: SVRG-SBB with {name} is at least {limit} times below {of_whom}, for every loss "
@@ -948,17 +951,17 @@ class Table2(Experiment):
 
     18 classes, 60 images of each to learn from, 70,000 triplets (i, j, k) with i and j of one class and k of another,
     0, 5 or 10 % of them with j and k exchanged. 60,000 are learned from, as in the authors' scripts. The points have
-    p = 18 dimensions, from a start uniform in [0, 1]. FeatureMap (regularized least squares with a Gaussian kernel, λ = 0.1,
-    width from the mean squared distance) learns to predict points from features of the training images, and places
-    the test images; each is a query among the others. Features are principal components of the training images.
+    p = 18 dimensions, from a start uniform in [0, 1]. FeatureMap (regularized least squares with a Gaussian kernel,
+    λ = 0.1, width from the mean squared distance) learns to predict points from features of the training images, and
+    places the test images; each is a query among the others. Features are principal components of the training images.
 
-    MAP is average precision cut at 40 with the query among what it retrieves, as in the authors' script; "full AP" is the
-    usual one. "Features alone" ranks by the distance of the features: nothing is learned.
+    MAP is average precision cut at 40 with the query among what it retrieves, as in the authors' script; "full AP" is
+    the usual one. "Features alone" ranks by the distance of the features: nothing is learned.
 
-    "Released" are the step sizes of the authors' scripts, with 100 epochs (300 passes), for t-STE 20 (60), and ε = 1e-5; the
-    convex method has the same number of steps, and its points are the 18 largest eigenvectors. "Tuned" is the step size
-    from a short list with the lowest error on the other 10,000 triplets; SVRG-SBB finds its first step by a probe, and
-    with our relative ε a ridge is chosen in the same way; the convex program is solved, with a ridge chosen on
+    "Released" are the step sizes of the authors' scripts, with 100 epochs (300 passes), for t-STE 20 (60), and ε = 1e-5;
+    the convex method has the same number of steps, and its points are the 18 largest eigenvectors. "Tuned" is the step
+    size from a short list with the lowest error on the other 10,000 triplets; SVRG-SBB finds its first step by a probe,
+    and with our relative ε a ridge is chosen in the same way; the convex program is solved, with a ridge chosen on
     training triplets.
     """
 
@@ -975,8 +978,8 @@ class Table2(Experiment):
                  "triplets": 1400, "seeds": 1, "share": 0.2},
         "quick": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.1], "classes": 6,
                   "images": 60, "triplets": 14_000, "seeds": 1, "share": 0.3},
-        "full": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.05, 0.1], "classes": 18,
-                 "images": 60, "triplets": 70_000, "seeds": 1, "share": 1.0},
+        "full": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.05, 0.1],
+                 "classes": 18, "images": 60, "triplets": 70_000, "seeds": 1, "share": 1.0},
     }  # fmt: skip
     minutes: ClassVar = {"quick": 1.0, "full": 30.0}
     printed: ClassVar = {  # MAP and Precision@40 at 0, 5 and 10 %
@@ -1131,7 +1134,7 @@ class Table2(Experiment):
                         behind.append(f"{loss} {noise}: {mine:.3f}, {best} {rivals[best]:.3f}")
             verdicts.append(
                 Verdict(
-                    f"SVRG-SBB_ε retrieves best, by MAP, to 0.005, at the same number of gradients ({settings}; stand-in)",
+                    f"SVRG-SBB_ε retrieves best (MAP, to 0.005) at the same number of gradients ({settings}; stand-in)",
                     not behind,
                     f"in {cells - len(behind)} of {cells} cells"
                     + (f"; not in {'; '.join(behind)}" if behind else ""),
