@@ -1086,7 +1086,7 @@ class Table2(Experiment):
         """Draw Recall@K with 10 % of the triplets wrong: released settings above, tuned ones below."""
         losses = [loss for loss in dict.fromkeys(trial["loss"] for trial, _ in results) if loss]
         figure.set_size_inches(11.0, 7.0)
-        axes = figure.subplots(2, len(losses), sharex=True, sharey=True, squeeze=False)
+        axes = figure.subplots(2, len(losses), sharex=True, sharey="row", squeeze=False)
         alone = [result["recall"] for _, result in select(results, method=FEATURES)]
         for line, settings in zip(axes, SETTINGS, strict=True):
             for panel, loss in zip(line, losses, strict=True):
