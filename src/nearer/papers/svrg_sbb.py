@@ -955,7 +955,7 @@ class Table2(Experiment):
     the usual one. "Features alone" ranks by the distance of the features: nothing is learned.
 
     "Released" are the step sizes of the authors' scripts, with 100 epochs (300 passes), for t-STE 20 (60), and ε = 1e-5;
-    the convex method has the same number of steps, and its points are the 18 largest eigenvectors. "Tuned" is the step
+    the convex method's points are those of the 18 largest eigenvalues. "Tuned" is the step
     size, 1, 4, 16, 64 or 256 times the released one, with the lowest error on the other 10,000 triplets; SVRG-SBB finds
     its first step by a probe, and with our relative ε a ridge is chosen in the same way; the convex program is solved,
     with a ridge chosen on training triplets.
@@ -971,13 +971,17 @@ class Table2(Experiment):
     )
     sizes: ClassVar = {
         "tiny": {"losses": ["t-STE"], "methods": [BATCH, SBB], "noises": [0.1], "classes": 3, "images": 20,
-                 "triplets": 1400, "seeds": 1, "share": 0.2},
+                 "triplets": 1400, "seeds": 1, "share": 0.2, "convex": 1.0},
         "quick": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.1], "classes": 6,
-                  "images": 60, "triplets": 14_000, "seeds": 1, "share": 0.3},
+                  "images": 60, "triplets": 14_000, "seeds": 1, "share": 0.3, "convex": 1.0},
         "full": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.05, 0.1],
-                 "classes": 18, "images": 60, "triplets": 70_000, "seeds": 1, "share": 1.0},
+                 "classes": 18, "images": 60, "triplets": 70_000, "seeds": 1, "share": 1.0, "convex": 0.1},
     }  # fmt: skip
     minutes: ClassVar = {"quick": 1.0, "full": 30.0}
+    reduced = (
+        "projected gradient takes 30 steps of the scripts' 300, each of which needs all eigenvalues of 1,080 objects: "
+        "with the released step its error stays at one half"
+    )
     printed: ClassVar = {  # MAP and Precision@40 at 0, 5 and 10 %
         ("GNMDS", CVX): (0.2691, 0.3840, 0.2512, 0.3686, 0.2701, 0.3883),
         ("GNMDS", BATCH): (0.3357, 0.4492, 0.3791, 0.4914, 0.3835, 0.4925),
@@ -1042,7 +1046,8 @@ class Table2(Experiment):
             model = convex_solution(loss, train, n)
             return model.embed(n_dims), model.regularization_
         if method == CVX:
-            points = project_gradient(loss, released.cvx or 0.0, train, start, budget, Path(no_watch))
+            steps = trial["convex"] * budget
+            points = project_gradient(loss, released.cvx or 0.0, train, start, steps, Path(no_watch))
             return points[:, np.argsort((points**2).sum(axis=0))[-n_dims:]], None
         if trial["settings"] == "released":
             solver = solver_of(method, released, epsilon=released.epsilon)
