@@ -807,7 +807,7 @@ class Table1(Experiment):
             return " < ".join(
                 f"{name} ({mean(loss, name, column):.4f})"
                 if np.isfinite(mean(loss, name, column))
-                else f"{name} (never)"
+                else f"{name} (not in all runs)"
                 for name in order(loss, column)
             )
 
