@@ -114,6 +114,11 @@ def test_batch_is_the_rule_of_the_toolbox(loss):
     assert len({record["step_size"] for record in monitor.history}) > 1
 
 
+def test_batch_starts_where_it_is_told():
+    _, monitor = solve(Batch(initial_step_size=0.05), some_comparisons(), STE(), epochs=2)
+    assert [record["step_size"] for record in monitor.history] == pytest.approx([0.05, 0.0505, 0.051005])
+
+
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 @pytest.mark.parametrize("epsilon", [0.005, 0.5])
 def test_the_step_is_formula_8_and_keeps_the_bounds_9(loss, epsilon):

@@ -160,8 +160,10 @@ class Batch(Solver):
     Parameters
     ----------
     step_size : "adaptive" or float, default="adaptive"
-        "adaptive" is the rule of the STE toolbox: start at 1, times 1.01 after a decrease, else times 0.5. A
-        number stays as it is.
+        "adaptive" is the rule of the STE toolbox: times 1.01 after a decrease, else times 0.5. A number stays as it
+        is.
+    initial_step_size : float, default=1.0
+        Where "adaptive" starts.
 
     Examples
     --------
@@ -171,12 +173,13 @@ class Batch(Solver):
     """
 
     step_size: str | float = "adaptive"
+    initial_step_size: float = 1.0
 
     needs = ("value_and_gradient",)
-    _constraints: ClassVar = {"step_size": either(one_of("adaptive"), POSITIVE)}
+    _constraints: ClassVar = {"step_size": either(one_of("adaptive"), POSITIVE), "initial_step_size": POSITIVE}
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
-        step_size = 1.0 if self.step_size == "adaptive" else float(self.step_size)
+        step_size = float(self.initial_step_size if self.step_size == "adaptive" else self.step_size)
         value, gradient = problem.value_and_gradient(points)
         while monitor.go_on(points, loss=value, step_size=step_size, evaluations=problem.n_rows):
             end = points - points.dtype.type(step_size * len(points)) * gradient
