@@ -7,11 +7,14 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "benchmarks"))
+sys.path[:0] = [str(HERE / "benchmarks"), str(HERE / "papers")]
 
 import tables  # noqa: E402  (docs/benchmarks/tables.py)
+import verdicts  # noqa: E402  (docs/papers/verdicts.py)
 
 import nearer  # noqa: E402
+from nearer.datasets import SOURCES  # noqa: E402
+from nearer.datasets.source import loader  # noqa: E402
 from nearer.losses import LOSSES  # noqa: E402
 from nearer.registry import PARTS, REGISTRY  # noqa: E402
 from nearer.solver import Solver  # noqa: E402
@@ -29,7 +32,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 suppress_warnings = ["sphinx_gallery.space_in_filename"]  # blanks in the path of the checkout are harmless
-exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb", "api_registry.rst"]
+exclude_patterns = ["_build", "examples", "gallery/**/*.ipynb", "api_registry.rst", "papers/records"]
 
 autosummary_generate = ["api.rst", "api_registry.rst"]
 autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
@@ -94,16 +97,44 @@ shutil.rmtree(HERE / "api", ignore_errors=True)  # pages of names that are gone 
 
 
 def setup(app):
-    """Insert the tables of the records into the page of benchmarks, and leave inherited members out."""
+    """Insert what the records say into the pages, and leave inherited members out."""
     app.connect("source-read", insert_tables)
     app.connect("autodoc-skip-member", skip_inherited)
 
 
 def insert_tables(app, docname, source):
-    """Replace the mark on the page of benchmarks by the tables of the records, and marks of single records."""
+    """Replace the marks of tables: of records of benchmarks and of the papers, and of data sets."""
+    address = "records" if docname.startswith("papers/") else "papers/records"
+    source[0] = verdicts.insert_records(source[0], address=address)
     source[0] = tables.insert_columns(source[0], HERE / "benchmarks/records")
     if docname == "benchmarks":
         source[0] = source[0].replace(tables.MARK, tables.render(HERE / "benchmarks/records"))
+    if docname == "datasets":
+        source[0] = source[0].replace("<!-- the table of data sets -->", table_of_data_sets())
+        source[0] = source[0].replace("<!-- the licenses of data sets -->", licenses_of_data_sets())
+
+
+def table_of_data_sets():
+    """Return a table with a row per data set."""
+    return tables.markdown_table(
+        [
+            {
+                "name": f"`{data.name}`",
+                "loader": f"`{loader(data.name)}`",
+                "kind": data.kind,
+                "content": data.content,
+                "size": data.size,
+                "download": "by hand" if data.by_hand else "yes",
+                "not as in a paper": data.stand_in,
+            }
+            for data in SOURCES.values()
+        ]
+    )
+
+
+def licenses_of_data_sets():
+    """Return a list with an entry per data set."""
+    return "\n".join(f"- `{data.name}`: license: {data.license} {data.citation}" for data in SOURCES.values())
 
 
 def skip_inherited(app, what, name, member, skip, options):

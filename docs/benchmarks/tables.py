@@ -11,6 +11,8 @@ import re
 import statistics
 from pathlib import Path
 
+from nearer.papers.report import format_cell, markdown_table
+
 MARK = "<!-- the tables of the records -->"
 COLUMNS = re.compile(r"<!-- record (\w+): ([^>]+) -->")  # a mark for some columns of one record
 SIZES = ("dims", "n_objects", "n_train", "n_jobs")
@@ -29,7 +31,7 @@ def insert_columns(text: str, folder: Path) -> str:
     def found(mark: re.Match) -> str:
         rows = json.loads((folder / f"{mark[1]}.json").read_text(encoding="utf-8"))["rows"]
         names = [name.strip() for name in mark[2].split(",")]
-        return table([{name: row.get(name, "") for name in names} for row in rows])
+        return markdown_table([{name: row.get(name, "") for name in names} for row in rows])
 
     return COLUMNS.sub(found, text)
 
@@ -38,14 +40,14 @@ def render_json(path: Path) -> str:
     record = json.loads(path.read_text(encoding="utf-8"))
     machine = ", ".join(f"{name} {value}" for name, value in record.get("machine", {}).items())
     source = " · ".join(str(part) for part in (record.get("date"), machine, f"`{path.name}`") if part)
-    return f"## {record['question']}\n\n{table(record['rows'])}\n\n{source}"
+    return f"## {record['question']}\n\n{markdown_table(record['rows'])}\n\n{source}"
 
 
 def render_jsonl(path: Path) -> str:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     question = next((line["question"] for line in lines if "question" in line), path.stem.replace("_", " "))
     rows = [line for line in lines if "question" not in line]
-    return f"## {question[:1].upper()}{question[1:]}\n\n{table(means(rows))}\n\n`{path.name}`"
+    return f"## {question[:1].upper()}{question[1:]}\n\n{markdown_table(means(rows))}\n\n`{path.name}`"
 
 
 def means(rows: list[dict]) -> list[dict]:
@@ -69,24 +71,6 @@ def format_mean(rows: list[dict], name: str) -> str:
     values = [row[name] for row in rows if isinstance(row.get(name), int | float)]
     error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
     return format_cell(statistics.fmean(values)) + ("" if error is None else f" ± {format_cell(error, 2)}")
-
-
-def table(rows: list[dict]) -> str:
-    """Return rows as a Markdown table, with columns in order of first appearance."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[format_cell(row.get(name, "")) for name in columns] for row in rows]
-    lines = [columns, ["---"] * len(columns), *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def format_cell(value: object, digits: int = 3) -> str:
-    """Return a number with that many significant digits, and anything else as text."""
-    if isinstance(value, float) and math.isfinite(value):
-        places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
-        return f"{value:,.{max(0, places)}f}"
-    if isinstance(value, dict | list):
-        return json.dumps(value).replace("|", "\\|")
-    return "–" if value is None else str(value).replace("|", "\\|").replace("\n", " ")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,10 @@ RULE = {True: "holds", False: "does not hold", None: "cannot be checked"}
 def papers(
     action: str = typer.Argument("list", metavar="[list|run|report]", help="What to do.", show_default=False),
     names: list[str] | None = typer.Argument(
-        None, metavar="[PAPER [EXPERIMENT]...]", help="run: a paper and some of its experiments, or all.", show_default=False
+        None,
+        metavar="[PAPER [EXPERIMENT]...]",
+        help="run: a paper and some of its experiments, or all.",
+        show_default=False,
     ),
     scale: str = typer.Option("quick", metavar="quick|full", help="run: minutes, or the paper's own size."),
     out: Path = typer.Option(FOLDER, "-o", "--out", help="The folder of the records, figures and tables."),
@@ -99,7 +102,7 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
 
 
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
-    from nearer.datasets import fetch
+    from nearer.datasets import source_of
     from nearer.papers.report import markdown, write_figure
     from nearer.papers.run import record_path, run_experiment
 
@@ -107,7 +110,7 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
     for paper, experiment in _selected(names):
         try:
             for data in experiment.data:
-                fetch(data, download=download)
+                source_of(data).load(download)
         except FileNotFoundError as error:
             if names != ["all"]:
                 raise

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity
-from nearer.datasets import load
+from nearer import datasets
 from nearer.metrics import retrieval_map_scorer
 from nearer.papers.experiment import Experiment, Row, Trial, Verdict
 from nearer.similarity import OASIS, Euclidean
@@ -157,7 +157,7 @@ class Table2(Experiment):
 
     def run(self, trial: Trial) -> Row:
         """Choose on the inner split, learn from the training part, and retrieve among the test rows."""
-        X, y, *_ = load(trial["set"])
+        X, y, *_ = SETS[trial["set"]]()
         whole = split(X, y, 0.7, TRIPLETS, trial["seed"])
         inner = scale_to_unit_interval(split(whole.X, whole.y, 0.8, TRIPLETS, trial["seed"]))
         whole = scale_to_unit_interval(whole)
@@ -180,7 +180,9 @@ class Table2(Experiment):
                     "standard error": error,
                     "paper": printed,
                     "difference": None if printed is None else mean - printed,
-                    "chosen": ", ".join(f"{value:g}" for result in found if (value := result["chosen"]) is not None),
+                    "chosen": ", ".join(
+                        f"{value:g}" for result in found if (value := result["chosen"]) is not None
+                    ),
                 }
             )
         return rows
@@ -200,7 +202,8 @@ class Table2(Experiment):
             Verdict(
                 "SDCA is better than the other methods on all sets",
                 len(ahead) == len(best),
-                "best are " + ", ".join(f"{row['method']} on {name} ({row['mAP']:.3f})" for name, row in best.items()),
+                "best are "
+                + ", ".join(f"{row['method']} on {name} ({row['mAP']:.3f})" for name, row in best.items()),
             ),
         ]
 

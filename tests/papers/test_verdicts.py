@@ -1,0 +1,64 @@
+"""The page of the papers: marks are replaced by what the records say, and every experiment has a place on it."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from nearer.papers import PAPERS, experiments
+from nearer.papers.run import run_experiment
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    """The script of the documentation."""
+    spec = importlib.util.spec_from_file_location("verdicts", DOCS / "papers/verdicts.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts):
+    for scale in ("tiny", "full"):
+        run_experiment("toy", toy, scale, tmp_path)
+    (tmp_path / "toy-squares-full.svg").touch()
+    page = verdicts.insert_records(
+        "Before.\n\n<!-- verdicts: toy squares -->\n\n<!-- figure: toy squares -->\n\n<!-- table: toy -->\n",
+        tmp_path,
+    )
+    assert page.startswith(
+        f"Before.\n\n*{toy.stand_in[:1].upper()}{toy.stand_in[1:]}. Fewer numbers than the paper's.*"
+    )
+    assert "| squares grow & grow | 20 <squares> | holds |" in page
+    assert "| all numbers | not these | cannot be checked here |" in page
+    assert "![Squares & pauses](papers/records/toy-squares-full.svg)" in page
+    assert "| 19 | 361 | – |" in page
+    assert "`toy-squares-full.json`, 20" in page
+    assert "<!--" not in page
+    whole = verdicts.insert_records("<!-- verdicts: toy -->", tmp_path)
+    assert whole.startswith(f"### {toy.title}\n\n*")
+    missing = verdicts.insert_records("<!-- verdicts: toy cubes -->", tmp_path)
+    assert missing == "Not recorded yet: `nearer papers run toy cubes` measures it."
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_marks_name_experiments_and_all_have_a_place(paper):
+    page = (DOCS / "papers.md").read_text(encoding="utf-8")
+    marks = set(re.findall(rf"<!-- verdicts: {paper}(?: ([\w-]+))? -->", page))
+    assert marks in ({""}, set(experiments(paper)))
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "papers/records").glob("*.json")), ids=lambda path: path.stem)
+def test_records_are_of_experiments_that_there_are(path):
+    record = json.loads(path.read_text(encoding="utf-8"))
+    experiment = experiments(record["paper"])[record["experiment"]]
+    assert path.name == f"{record['paper']}-{experiment.name}-{record['scale']}.json"
+    assert path.stat().st_size < 2_000_000
+    assert path.with_suffix(".svg").exists() == experiment.has_figure
+    assert json.loads(json.dumps(experiment.trials(**record["sizes"]))) == [
+        line["trial"] for line in record["trials"]
+    ]
