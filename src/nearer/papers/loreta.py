@@ -53,6 +53,7 @@ COLORS = {
     "popularity": "#7f7f7f",
     "ridge": "#bcbd22",
 }
+SHADES = ("#bddf26", "#5ec962", "#21918c", "#2c728e", "#3b528b", "#440154")  # of six ranks, from light to dark
 
 
 def rung(place: int) -> float:
@@ -277,39 +278,40 @@ class Figure3(Experiment):
     data = ("newsgroups-counts",)
     sizes: ClassVar = {
         "tiny": {
-            "methods": ["LORETA-PSD", "LORETA", "polar"], "ranks": [5, 10], "some": [5], "full": ["OASIS"], "splits": 1,
-            "documents": 300, "memory": 5_000, "stops": [200, 500], "pairs": 200,
+            "methods": ["LORETA-PSD", "LORETA", "polar"], "ranks": [5, 10], "polar_ranks": [5], "full": ["OASIS"],
+            "splits": 1, "documents": 300, "memory": 5_000, "stops": [200, 500], "pairs": 200,
         },
         "quick": {
-            "methods": [*LOW_RANK, "polar"], "ranks": [10, 30, 100], "some": [10, 30, 100], "full": list(FULL),
+            "methods": [*LOW_RANK, "polar"], "ranks": [10, 30, 100], "polar_ranks": [10], "full": list(FULL),
             "splits": 2, "documents": 3_000, "memory": 100_000, "stops": [1_000, 3_000, 10_000], "pairs": 1_000,
         },
         "full": {
-            "methods": [*LOW_RANK, "polar"], "ranks": [10, 20, 30, 40, 50, 100], "some": [10, 30, 100],
+            "methods": [*LOW_RANK, "polar"], "ranks": [10, 20, 30, 40, 50, 100], "polar_ranks": [10, 30],
             "full": list(FULL), "splits": 5, "documents": 18_846, "memory": 500_000,
             "stops": [3_000, 10_000, 30_000, 100_000, 200_000], "pairs": 8_000,
         },
     }  # fmt: skip
     minutes: ClassVar = {"quick": 1.0, "full": 100.0}
-    methods: ClassVar = ("LORETA-PSD", "LORETA", "PA", "GD-PSD")  # at all ranks; the others at some
+    reduced = "the polar geometry, whose steps cost more, at ranks 10 and 30 only"
     curves: ClassVar = ("LORETA-PSD", "LORETA")  # whose mAP is followed along the steps
 
     def trials(
-        self, methods: list[str], ranks: list[int], some: list[int], full: list[str], splits: int, documents: int,
-        memory: int, stops: list[int], pairs: int,
+        self, methods: list[str], ranks: list[int], polar_ranks: list[int], full: list[str], splits: int,
+        documents: int, memory: int, stops: list[int], pairs: int,
     ) -> list[Trial]:  # fmt: skip
         """Return a trial per model: a method and its rank, or its number of terms."""
         common = {"splits": splits, "documents": documents}
         side = round((2 * memory) ** 0.5)
-        found = [{"method": "cosine", "terms": memory // min(ranks), "rank": None, **common}]
+        found: list[Trial] = [{"method": "cosine", "terms": memory // min(ranks), "rank": None, **common}]
         found += [
             {"method": method, "terms": memory // rank, "rank": rank, "stops": stops, **common}
             for method in methods
-            for rank in (ranks if method in self.methods else some)
+            for rank in (polar_ranks if method == "polar" else ranks)
         ]
         found += [
-            {"method": method, "terms": terms, "rank": None, "stops": [stops[-1] if method == "OASIS" else pairs], **common}
-            for method in full
+            {"method": method, "terms": terms, "rank": None, "stops": [n_steps], **common}
+            for method, n_steps in (("OASIS", stops[-1]), ("LEGO", pairs))
+            if method in full
             for terms in (side, 2 * side)
         ]
         return found
@@ -322,14 +324,15 @@ class Figure3(Experiment):
         parts = [Documents.split(X[sample], y[sample], 0.65, seed) for seed in range(trial["splits"])]
         if method == "cosine":
             tables = [part.features(terms)[1] for part in parts]
-            return {"mAP": [part.judge((rows @ rows.T).toarray()) for part, rows in zip(parts, tables, strict=True)]}
+            return {
+                "mAP": [part.judge((rows @ rows.T).toarray()) for part, rows in zip(parts, tables, strict=True)]
+            }
         inner, stops = parts[0].inner(), trial["stops"]
         if method in FULL:
-            choice = choose(
-                lambda size: [full_map(inner, method, terms, size, stops[0], 0)], FULL[method], stops
-            )
+            choice = choose(lambda size: [full_map(inner, method, terms, size, stops[0], 0)], FULL[method], stops)
             values = [
-                full_map(part, method, terms, choice["step size"], stops[0], seed) for seed, part in enumerate(parts)
+                full_map(part, method, terms, choice["step size"], stops[0], seed)
+                for seed, part in enumerate(parts)
             ]
             return {"mAP": rounded(values), **choice}
         choice = choose(
@@ -362,7 +365,7 @@ class Figure3(Experiment):
         along, both, over_rank = figure.subplots(1, 3, width_ratios=[1, 1, 1.25])
         courses = {(trial["method"], trial["rank"]): result for trial, result in results if "courses" in result}
         ranks = sorted({rank for method, rank in courses if method == "LORETA"})
-        shades = dict(zip(ranks, _shades(len(ranks)), strict=True))
+        shades = {rank: SHADES[place * len(SHADES) // len(ranks)] for place, rank in enumerate(ranks)}
         for rank in ranks:
             _line(along, courses["LORETA", rank], color=shades[rank], label=f"rank {rank}")
         shown = [rank for rank in ranks if rank in (10, 40, 100)] or ranks
@@ -370,12 +373,16 @@ class Figure3(Experiment):
         for method, style in (("LORETA-PSD", "-"), ("LORETA", "--")):
             for rank in shown:
                 if (method, rank) in courses:
-                    _line(both, courses[method, rank], color=shades[rank], linestyle=style, label=f"{method}, {rank}")
+                    _line(
+                        both, courses[method, rank], color=shades[rank], linestyle=style, label=f"{method}, {rank}"
+                    )
         for axes, title in ((along, "(a) LORETA"), (both, "(b) LORETA and LORETA-PSD")):
             axes.set(title=title, xlabel="steps", ylabel="mAP", xscale="log")
             axes.legend(fontsize=7, loc="lower right")
         for method in dict.fromkeys(trial["method"] for trial, _ in results):
-            rows = [(trial, mean_and_error(result["mAP"])) for trial, result in results if trial["method"] == method]
+            rows = [
+                (trial, mean_and_error(result["mAP"])) for trial, result in results if trial["method"] == method
+            ]
             if rows[0][0]["rank"] is not None:
                 rows.sort(key=lambda row: row[0]["rank"])
                 over_rank.errorbar(
@@ -386,7 +393,9 @@ class Figure3(Experiment):
                 continue
             for (trial, (mean, _)), style in zip(rows, ("-.", ":"), strict=False):
                 name = method if method == "cosine" else f"{method}, {trial['terms']:,} terms"
-                over_rank.axhline(mean, color=COLORS.get(method, "#7f7f7f"), linestyle=style, linewidth=1, label=name)
+                over_rank.axhline(
+                    mean, color=COLORS.get(method, "#7f7f7f"), linestyle=style, linewidth=1, label=name
+                )
         over_rank.set(title="(c) fixed memory: terms × rank", xlabel="rank", ylabel="mAP")
         over_rank.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -394,57 +403,33 @@ class Figure3(Experiment):
         """Compare the methods at each rank, with differences paired by split."""
         values = {(t["method"], t["rank"] or t["terms"]): r["mAP"] for t, r in results}
         courses = {(t["method"], t["rank"]): r for t, r in results if "courses" in r}
-        ranks = sorted({rank for method, rank in values if method == "LORETA"})
+        ranks = sorted(rank for method, rank in values if method == "LORETA")
+        sides = sorted({trial["terms"] for trial, _ in results if trial["method"] in FULL})
         found = []
-        others = [method for method in ("PA", "GD-PSD") if (method, ranks[0]) in values]
-        for method in ("LORETA-PSD", "LORETA"):
-            pairs = [(other, rank) for other in others for rank in ranks]
-            behind = [pair for pair in pairs if not is_ahead(values[method, pair[1]], values[pair])]
-            shown = [f"rank {r}: {compared(values[method, r], values[o, r])} of {o}" for o, r in behind or pairs[:1]]
-            found.append(
-                Verdict(
-                    f"{method} is better than naive PSD gradient descent and PA at every rank",
-                    not behind if pairs else None,
-                    ("not ahead at " if behind else "ahead everywhere, such as at ") + "; ".join(shown),
-                )
-            )
-        full = {key: np.mean(value) for key, value in values.items() if key[0] in FULL}
-        if full:
-            name, best = max(full.items(), key=lambda item: item[1])
-            behind = [
-                f"{method}, rank {rank}, {np.mean(values[method, rank]):.3f}"
-                for method in self.curves for rank in ranks if np.mean(values[method, rank]) <= best
-            ]  # fmt: skip
-            found.append(
-                Verdict(
-                    "both are better than the full matrices of OASIS and LEGO at every rank, also than those of four "
-                    "times the memory",
-                    not behind,
-                    f"the best of these is {name[0]} with {name[1]:,} terms, {best:.3f}; behind it: "
-                    + ("; ".join(behind) or "none"),
-                )
-            )
-        pairs = [rank for rank in ranks if ("LORETA-PSD", rank) in values]
-        found.append(
-            Verdict(
-                "LORETA-PSD is slightly better than LORETA",
-                all(is_ahead(values["LORETA-PSD", rank], values["LORETA", rank]) for rank in pairs),
-                "; ".join(
-                    f"rank {rank}: {compared(values['LORETA-PSD', rank], values['LORETA', rank])}" for rank in pairs
-                ),
-            )
-        )
-        means = {key: np.mean(result["courses"], axis=0) for key, result in courses.items()}
-        behind = [
-            f"rank {rank}, {stop:,} steps" for rank in pairs
-            for place, stop in enumerate(courses["LORETA", rank]["looks"])
-            if means["LORETA-PSD", rank][place] <= means["LORETA", rank][place]
-        ]  # fmt: skip
+        for method in self.curves:
+            for other in ("PA", "GD-PSD"):
+                if (other, ranks[0]) in values:
+                    found.append(self._compare(values, method, {rank: (other, rank) for rank in ranks}, other))
+            for side, memory in zip(sides, ("the same", "four times the"), strict=False):
+                best = max((key for key in values if key[1] == side), key=lambda key: np.mean(values[key]))
+                name = f"{best[0]}, the best full matrix of {memory} memory,"
+                found.append(self._compare(values, method, dict.fromkeys(ranks, best), name))
+        same_rank = {rank: ("LORETA", rank) for rank in ranks}
+        found.append(self._compare(values, "LORETA-PSD", same_rank, "LORETA"))
+        ahead = {
+            rank: np.mean(courses["LORETA-PSD", rank]["courses"], axis=0)
+            - np.mean(courses["LORETA", rank]["courses"], axis=0)
+            for rank in ranks
+        }
         found.append(
             Verdict(
                 "LORETA-PSD learns faster than LORETA at every rank",
-                not behind,
-                "not ahead at " + "; ".join(behind) if behind else "ahead at every look",
+                all(difference.min() > 0.0 for difference in ahead.values()),
+                f"difference of mAP after {', '.join(f'{n:,}' for n in courses['LORETA', ranks[0]]['looks'])} steps: "
+                + "; ".join(
+                    f"rank {rank} " + ", ".join(f"{value:+.3f}" for value in difference)
+                    for rank, difference in ahead.items()
+                ),
             )
         )
         if {10, 30, 100} <= set(ranks):
@@ -472,18 +457,28 @@ class Figure3(Experiment):
         found.append(
             Verdict(
                 "the polar geometry of Meyer et al. is not in line with the other methods",
-                all(is_ahead(values["LORETA-PSD", rank], value) for rank, value in polar.items()) if polar else None,
-                "; ".join(f"rank {r}: {compared(v, values['LORETA-PSD', r])} of LORETA-PSD" for r, v in polar.items()),
+                all(is_ahead(values["LORETA-PSD", rank], value) for rank, value in polar.items())
+                if polar
+                else None,
+                "; ".join(
+                    f"rank {r}: {compared(v, values['LORETA-PSD', r])} of LORETA-PSD" for r, v in polar.items()
+                ),
             )
         )
         return found
 
-
-def _shades(n: int) -> list[Any]:
-    """Return colors from light to dark, which prints in gray keep apart."""
-    from matplotlib import colormaps
-
-    return list(colormaps["viridis_r"](np.linspace(0.15, 1.0, n)))
+    @staticmethod
+    def _compare(values: dict[Any, Any], method: str, others: dict[int, Any], name: str) -> Verdict:
+        """Return whether a method is better at every rank, by two standard errors of the mean difference."""
+        behind = [rank for rank, key in others.items() if not is_ahead(values[method, rank], values[key])]
+        return Verdict(
+            f"{method} is better than {name} at every rank",
+            not behind,
+            "; ".join(
+                f"rank {rank}: {compared(values[method, rank], values[key])}" for rank, key in others.items()
+            )
+            + (f"; not clearly better at {', '.join(map(str, behind))}" if behind else ""),
+        )
 
 
 def _line(axes: "Axes", result: Row, **how: Any) -> None:
@@ -599,15 +594,25 @@ class Figure4(Experiment):
     name = "figure4"
     title = "LORETA, Figure 4: ranking of labels over the rank, corel5k"
     data: ClassVar[tuple[str, ...]] = ("corel5k",)
-    stand_in = "corel5k (374 labels, 499 binary features) stands in for ImageNet 2010 (1,660 labels, 1,000 features)"
+    stand_in = (
+        "corel5k (374 labels, 499 binary features) stands in for ImageNet 2010 (1,660 labels, 1,000 features)"
+    )
     sizes: ClassVar = {
         "tiny": {"ranks": [5], "inits": ["zero"], "splits": 1, "steps": [300], "rows": 500},
-        "quick": {"ranks": [10, 50], "inits": list(STARTS), "splits": 2, "steps": [3_000, 10_000], "rows": None},
-        "full": {"ranks": [10, 20, 50, 100], "inits": list(STARTS), "splits": 5, "steps": [10_000, 40_000], "rows": None},
+        "quick": {"ranks": [10, 50], "inits": list(STARTS), "splits": 2, "steps": [10_000], "rows": None},
+        "full": {
+            "ranks": [10, 20, 50, 100],
+            "inits": list(STARTS),
+            "splits": 5,
+            "steps": [10_000, 40_000],
+            "rows": None,
+        },
     }
     minutes: ClassVar = {"quick": 0.6, "full": 10.0}
 
-    def trials(self, ranks: list[int], inits: list[str], splits: int, steps: list[int], rows: int | None) -> list[Trial]:
+    def trials(
+        self, ranks: list[int], inits: list[str], splits: int, steps: list[int], rows: int | None
+    ) -> list[Trial]:
         """Return a trial per model: a method with a subgradient, and of a factored one its start and rank."""
         common = {"set": self.data[0], "splits": splits, "rows": rows, "steps": steps}
         none = {"subgradient": None, "init": None, "rank": None}
@@ -616,7 +621,9 @@ class Figure4(Experiment):
         for subgradient in SUBGRADIENTS:
             for method in RANKERS:
                 how = {"method": method, "subgradient": subgradient}
-                kinds = [(init, rank) for init in inits for rank in ranks] if method in FACTORED else [(None, None)]
+                kinds = (
+                    [(init, rank) for init in inits for rank in ranks] if method in FACTORED else [(None, None)]
+                )
                 found += [{**how, "init": init, "rank": rank, **common} for init, rank in kinds]
         return found
 
@@ -690,14 +697,19 @@ class Figure4(Experiment):
         for subgradient in SUBGRADIENTS:
             which = "with G as printed" if subgradient == "printed" else "with the exact subgradient"
             models = [(t, r) for t, r in results[1:] if t["subgradient"] == subgradient]
-            best = {}  # LORETA and PA by rank, from the best start; the full ones by name
+            best: dict[
+                tuple[str, Any], Row
+            ] = {}  # LORETA and PA by rank, from the best start; the full ones by name
             for trial, result in models:
                 key = trial["method"], trial["rank"]
                 if key not in best or result["inner mAP"] > best[key]["inner mAP"]:
                     best[key] = {**result, "init": trial["init"]}
             ranks = sorted(rank for method, rank in best if method == "LORETA")
             for other in ("PA", "matrix perceptron", "group perceptron", "popularity", "ridge"):
-                theirs = {rank: baselines.get(other) or best[other, rank if other == "PA" else None]["mAP"] for rank in ranks}
+                theirs = {
+                    rank: baselines.get(other) or best[other, rank if other == "PA" else None]["mAP"]
+                    for rank in ranks
+                }
                 ours = {rank: best["LORETA", rank]["mAP"] for rank in ranks}
                 beyond = "" if other not in baselines else " (which the paper does not compare with)"
                 found.append(
@@ -707,12 +719,13 @@ class Figure4(Experiment):
                         "; ".join(f"rank {rank}: {compared(ours[rank], theirs[rank])}" for rank in ranks),
                     )
                 )
-            inits = {trial["init"] for trial, _ in models if trial["method"] == "LORETA"}
-            if len(inits) == len(STARTS):
+            loreta = [(trial, result) for trial, result in models if trial["method"] == "LORETA"]
+            if len({trial["init"] for trial, _ in loreta}) == len(STARTS):
+                ours_by_rank = {rank: [(t, r) for t, r in loreta if t["rank"] == rank] for rank in ranks}
                 starts = {
-                    rank: {t["init"]: float(np.mean(r["mAP"])) for t, r in models if (t["method"], t["rank"]) == ("LORETA", rank)}
-                    for rank in ranks
-                }  # fmt: skip
+                    rank: {t["init"]: float(np.mean(r["mAP"])) for t, r in rows}
+                    for rank, rows in ours_by_rank.items()
+                }
                 shown = "; ".join(
                     f"rank {rank}: " + ", ".join(f"{init} {value:.3f}" for init, value in values.items())
                     for rank, values in starts.items()
@@ -732,15 +745,17 @@ def _called(method: str) -> str:
 
 
 class Figure4Delicious(Figure4):
-    __doc__ = (Figure4.__doc__ or "").replace("images (corel5k)", "web pages (delicious)")
+    """Ranking of the labels of web pages (delicious) over the rank: the protocol of Figure 4 on corel5k."""
 
     name = "figure4-delicious"
     title = "LORETA, Figure 4: ranking of labels over the rank, delicious"
     data: ClassVar[tuple[str, ...]] = ("delicious",)
-    stand_in = "delicious (983 labels, 500 binary features) stands in for ImageNet 2010 (1,660 labels, 1,000 features)"
+    stand_in = (
+        "delicious (983 labels, 500 binary features) stands in for ImageNet 2010 (1,660 labels, 1,000 features)"
+    )
     sizes: ClassVar = {
         "tiny": Figure4.sizes["tiny"],
-        "quick": {"ranks": [10, 50], "inits": list(STARTS), "splits": 2, "steps": [3_000, 10_000], "rows": 4_000},
+        "quick": {"ranks": [50], "inits": list(STARTS), "splits": 2, "steps": [10_000], "rows": 4_000},
         "full": {**Figure4.sizes["full"], "ranks": [10, 20, 50, 100, 150]},
     }
     minutes: ClassVar = {"quick": 1.0, "full": 30.0}
@@ -753,8 +768,8 @@ class Figure5(Experiment):
     start that is best there, and of the two perceptrons, whose curves are repeated in every panel; and the best of each
     method at each time. Here the start is chosen with the step size, on the inner split of the first split. The last
     column has for each method the rank whose mAP is best on the inner split. A look after so many steps is a fit of its
-    own, whose seconds include the checks of its input and the initial model; loops are compiled before. Both subgradients,
-    label popularity and ridge regression as in Figure 4.
+    own, whose seconds include the checks of its input and the initial model; loops are compiled before. Both
+    subgradients, label popularity and ridge regression as in Figure 4.
     """
 
     name = "figure5"
@@ -813,7 +828,12 @@ class Figure5(Experiment):
                     course.append(rounded([seconds, value]))
                 courses.append(course)
         chosen = {key: choice[key] for key in ("step size", "steps", "inner mAP")}
-        return {"init": init, **chosen, "tried": {i or "": c["tried"] for i, c in choices.items()}, "courses": courses}
+        return {
+            "init": init,
+            **chosen,
+            "tried": {i or "": c["tried"] for i, c in choices.items()},
+            "courses": courses,
+        }
 
     def table(self, results: Results) -> list[Row]:
         """Return mean seconds and mAP after each number of steps."""
@@ -869,7 +889,10 @@ class Figure5(Experiment):
             others = [model for model in _best_by_method(models) if model[0]["method"] != "LORETA"]
             first = max(np.mean(r["courses"], axis=0)[0, 0] for _, r in [ours, *others])
             last = min(np.mean(r["courses"], axis=0)[-1, 0] for _, r in [ours, *others])
-            for when, at in (("on the short time scale", 2.0 * first), ("on the long time scale", max(last, 4.0 * first))):
+            for when, at in (
+                ("on the short time scale", 2.0 * first),
+                ("on the long time scale", max(last, 4.0 * first)),
+            ):
                 best = {t["method"]: _until(r, at) for t, r in [ours, *others]}
                 value = best.pop("LORETA")
                 found.append(
@@ -910,7 +933,7 @@ def _until(result: Row, seconds: float) -> float:
 
 
 class Figure5Delicious(Figure5):
-    __doc__ = (Figure5.__doc__ or "").replace("images (corel5k)", "web pages (delicious)")
+    """Ranking of the labels of web pages (delicious) over CPU time: the protocol of Figure 5 on corel5k."""
 
     name = "figure5-delicious"
     title = "LORETA, Figure 5: ranking of labels over CPU time, delicious"
