@@ -69,7 +69,9 @@ def choose(judge: Callable[[float], list[float]], middle: int, steps: Sequence[i
     """
     tried = {place: judge(rung(place)) for place in (middle - 1, middle, middle + 1)}
     while True:
-        best = max(tried, key=lambda place: max(tried[place]))
+        top = max(max(values) for values in tried.values())
+        equal = [place for place in tried if max(tried[place]) == top]
+        best = max(equal) if top > 0.0 else min(equal)  # if all have diverged, smaller ones may not
         if LOWEST < best == min(tried):
             tried[best - 1] = judge(rung(best - 1))
         elif HIGHEST > best == max(tried):
