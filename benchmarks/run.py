@@ -30,8 +30,7 @@ QUESTIONS = (
     "sdca_against_oasis",
     "loreta_steps",
     "loreta_against_pymanopt",
-    "loreta_newsgroups",
-    "loreta_labels",
+    "loreta_warp",
     "low_rank_people",
 )
 NEED_DATA = (
@@ -42,8 +41,6 @@ NEED_DATA = (
     "metrics_against_metric_learn",
     "sdca_table2",
     "sdca_against_oasis",
-    "loreta_newsgroups",
-    "loreta_labels",
     "low_rank_people",
 )
 ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
