@@ -546,6 +546,12 @@ def label_splits(trial: Trial) -> list[Labelled]:
     return [Labelled.split(X[sample], Y[sample], seed) for seed in range(trial["splits"])]
 
 
+def label_baselines(parts: Sequence[Labelled]) -> Row:
+    """Return the mAP of label popularity and of ridge regression on each split."""
+    scores = [baseline_scores(part.X, part.Y, part.X_held_out, part.Y_held_out) for part in parts]
+    return {name: rounded([score[name] for score in scores]) for name in ("popularity", "ridge")}
+
+
 def ranker(part: Labelled, trial: Trial, init: str | None, step_size: float, steps: int, seed: int) -> LabelRanker:
     """Return a ranker, fitted to the rows to learn from."""
     how: dict[str, Any] = {"rank": trial["rank"], "n_steps": steps, "random_state": seed}
@@ -553,9 +559,13 @@ def ranker(part: Labelled, trial: Trial, init: str | None, step_size: float, ste
     if init is not None:
         how["init"] = init
     if trial["method"] == WARP:
-        return LabelRanker(**how, negatives="warp").fit(part.X, part.Y)
-    solver = RANKERS[trial["method"]][0](subgradient=trial["subgradient"])
-    return LabelRanker(**how, solver=solver, negatives="all").fit(part.X, part.Y)
+        model = LabelRanker(**how, negatives="warp")
+    else:
+        solver = RANKERS[trial["method"]][0](subgradient=trial["subgradient"])
+        model = LabelRanker(**how, solver=solver, negatives="all")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*labels are true of no row")  # of a part of the rows
+        return model.fit(part.X, part.Y)
 
 
 def label_map(part: Labelled, trial: Trial, init: str | None, step_size: float, steps: int, seed: int) -> float:
@@ -631,11 +641,9 @@ class Figure4(Experiment):
 
     def run(self, trial: Trial) -> Row:
         """Choose on the inner split of the first split, then learn from the training part of each, and judge."""
-        warnings.filterwarnings("ignore", ".*labels are true of no row")  # of a part
         parts = label_splits(trial)
         if trial["method"] == "popularity and ridge":
-            scores = [baseline_scores(part.X, part.Y, part.X_held_out, part.Y_held_out) for part in parts]
-            return {name: rounded([score[name] for score in scores]) for name in ("popularity", "ridge")}
+            return label_baselines(parts)
         choice = choose_for_labels(parts[0].inner(), trial, trial["init"])
         chosen = choice["step size"], choice["steps"]
         values = [label_map(part, trial, trial["init"], *chosen, seed) for seed, part in enumerate(parts)]
@@ -699,13 +707,11 @@ class Figure4(Experiment):
         for subgradient in SUBGRADIENTS:
             which = "with G as printed" if subgradient == "printed" else "with the exact subgradient"
             models = [(t, r) for t, r in results[1:] if t["subgradient"] == subgradient]
-            best: dict[
-                tuple[str, Any], Row
-            ] = {}  # LORETA and PA by rank, from the best start; the full ones by name
+            best: dict[tuple[str, Any], Row] = {}  # by method and rank, from the best start
             for trial, result in models:
                 key = trial["method"], trial["rank"]
                 if key not in best or result["inner mAP"] > best[key]["inner mAP"]:
-                    best[key] = {**result, "init": trial["init"]}
+                    best[key] = result
             ranks = sorted(rank for method, rank in best if method == "LORETA")
             for other in ("PA", "matrix perceptron", "group perceptron", "popularity", "ridge"):
                 theirs = {
@@ -737,7 +743,7 @@ class Figure4(Experiment):
                     (f"the identity is the best start at low rank (here {low})", [low], "identity"),
                     ("zero is the best start at ranks of 150 and more", high, "zero"),
                 ):
-                    holds = all(max(starts[rank], key=lambda i, r=rank: starts[r][i]) == init for rank in places)  # type: ignore[misc]
+                    holds = all(starts[rank][init] == max(starts[rank].values()) for rank in places)
                     found.append(Verdict(f"{which}, {claim}", holds if places else None, shown))
         return found
 
@@ -809,11 +815,9 @@ class Figure5(Experiment):
 
     def run(self, trial: Trial) -> Row:
         """Choose the start and the step size, then learn so many steps each, on every split."""
-        warnings.filterwarnings("ignore", ".*labels are true of no row")
         parts = label_splits(trial)
         if trial["method"] == "popularity and ridge":
-            scores = [baseline_scores(part.X, part.Y, part.X_held_out, part.Y_held_out) for part in parts]
-            return {name: rounded([score[name] for score in scores]) for name in ("popularity", "ridge")}
+            return label_baselines(parts)
         inner = parts[0].inner()
         with threadpool_limits(1):
             choices = {init: choose_for_labels(inner, trial, init) for init in trial["inits"]}
