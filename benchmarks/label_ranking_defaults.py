@@ -25,15 +25,27 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
-from loreta_labels import SEEDS, load, split
-from nearer import LabelRanker
+from nearer import LabelRanker, datasets
 from nearer.metrics import label_ranking_map
 from record import write
 
 SETS = ("corel5k", "corel16k001", "delicious")
+LOADERS = {name: getattr(datasets, f"load_{name}") for name in SETS}
+SEEDS = range(5)
 ALPHAS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 CS = (0.01, 0.1, 1.0)
 N_TOPICS, N_ROWS, N_TEST = 100, 40_000, 1_000
+
+
+def load(name: str) -> tuple[csr_array, csr_array]:
+    return LOADERS[name]()[:2]
+
+
+def split(X, Y, seed: int) -> tuple:
+    """Return features and labels to learn from, and to be judged by."""
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    learn, held_out = np.split(order, [round(0.8 * len(order))])
+    return X[learn], Y[learn], X[held_out], Y[held_out]
 
 
 def timed(run) -> tuple:

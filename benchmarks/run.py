@@ -28,8 +28,7 @@ QUESTIONS = (
     "sdca_steps",
     "loreta_steps",
     "loreta_against_pymanopt",
-    "loreta_newsgroups",
-    "loreta_labels",
+    "loreta_warp",
     "low_rank_people",
 )
 NEED_DATA = (
@@ -38,8 +37,6 @@ NEED_DATA = (
     "erkle_people",
     "streams",
     "metrics_against_metric_learn",
-    "loreta_newsgroups",
-    "loreta_labels",
     "low_rank_people",
 )
 ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
