@@ -1,4 +1,7 @@
-"""Writing files so that a failure leaves the old file in place: a temporary file, then one rename."""
+"""Writing files so that a failure leaves the old file in place: a temporary file, then one rename.
+
+The cache folder, for compiled loops and data sets, is here too.
+"""
 
 import os
 import secrets
@@ -6,6 +9,24 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+def cache_folder(part: str) -> Path:
+    """Return a folder under ``NEARER_CACHE`` or in the user's cache folder.
+
+    Examples
+    --------
+    >>> from nearer.files import cache_folder
+    >>> cache_folder("data").name
+    'data'
+    """
+    if folder := os.environ.get("NEARER_CACHE"):
+        return Path(folder).expanduser() / part
+    try:
+        home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home: a folder that cannot be, so that nothing is kept
+        home = Path(os.devnull)
+    return Path(home) / "nearer" / part
 
 
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:

@@ -8,7 +8,6 @@ hash is the key of the only cache in memory.
 """
 
 import hashlib
-import os
 import shutil
 import sys
 import threading
@@ -29,7 +28,7 @@ from numba.core.cgutils import unpack_tuple
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
-from nearer import __version__, elementary
+from nearer import __version__, elementary, files
 from nearer.losses import ops
 
 # Everything of fast mathematics but "nnan" and "ninf": a NaN or an infinity must stay visible.
@@ -287,13 +286,7 @@ def cache_folder() -> Path:
     >>> cache_folder().name
     'loops'
     """
-    if folder := os.environ.get("NEARER_CACHE"):
-        return Path(folder).expanduser() / "loops"
-    try:
-        home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # a user without a home: a folder that cannot be, so that nothing is kept
-        home = Path(os.devnull)
-    return Path(home) / "nearer" / "loops"
+    return files.cache_folder("loops")
 
 
 def cache_size() -> tuple[int, int]:
@@ -304,8 +297,8 @@ def cache_size() -> tuple[int, int]:
     >>> from nearer.jit import cache_size
     >>> loops, size = cache_size()
     """
-    files = [f for f in cache_folder().glob("*.nb[ic]") if f.is_file()]
-    return sum(f.suffix == ".nbc" for f in files), sum(f.stat().st_size for f in files)
+    parts = [f for f in cache_folder().glob("*.nb[ic]") if f.is_file()]
+    return sum(f.suffix == ".nbc" for f in parts), sum(f.stat().st_size for f in parts)
 
 
 def clear_cache() -> None:

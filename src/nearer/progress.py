@@ -11,16 +11,16 @@ FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
 class Progress:
-    """The bar of a fit, or nothing where it is not to be shown."""
+    """The bar of a fit or of a download, or nothing where it is not to be shown."""
 
-    def __init__(self, shown: bool) -> None:
+    def __init__(self, shown: bool, name: str = "fit") -> None:
         self.begin, self.end = 0.0, 1.0  # the part of the bar that the current stage fills
         self._bar: Any = None
         if shown:
             # As text in notebooks too: a widget that is opened without its kernel stands at 0 %.
             from tqdm import tqdm
 
-            self._bar = tqdm(total=1.0, bar_format=FORMAT, desc="fit")
+            self._bar = tqdm(total=1.0, bar_format=FORMAT, desc=name)
 
     def next_stage(self, end: float) -> None:
         """Begin a stage that takes the bar from where it is to ``end``."""

@@ -5,7 +5,7 @@ metadata under ``nearer``. Needs the extra ``nearer[parquet]``.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,22 @@ def _pyarrow() -> Any:
     except ImportError:
         raise ImportError('parquet files need pyarrow: pip install "nearer[parquet]"') from None
     return pyarrow
+
+
+def read_columns(path: Path) -> dict[str, Any]:
+    """Return the columns of a file that has no comparisons, as arrays, long texts as lists."""
+    arrow = _pyarrow()
+    try:
+        table = arrow.parquet.read_table(path)
+    except arrow.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as a parquet file: {error}") from None
+    return {name: _column(table.column(name).combine_chunks()) for name in table.column_names}
+
+
+def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns that are no comparisons."""
+    arrow = _pyarrow()
+    arrow.parquet.write_table(arrow.table({name: list(column) for name, column in columns.items()}), path)
 
 
 def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
