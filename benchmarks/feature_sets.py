@@ -5,46 +5,35 @@ the others are queries among each other. *Unseen*: half of the classes to learn 
 queries among each other. Dense columns are standardized by the training part; texts are tf-idf, rows of unit length.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
+from nearer import datasets
+
 MAX_ROWS = 4_000
 MIN_SIZE = 4
-LIBSVM = {
-    "vehicle": "vehicle",
-    "vowel": "vowel",
-    "letter": "letter",
-    "svmguide4": "svmguide4_train300",
-    "segment": "segment",
+DENSE = {
+    "vehicle": datasets.load_vehicle,
+    "vowel": datasets.load_vowel,
+    "letter": datasets.load_letter,
+    "svmguide4": datasets.load_svmguide4,
+    "segment": datasets.load_segment,
+    "coil20": datasets.load_coil20,
+    "isolet": datasets.load_isolet,
+    "caltech101": datasets.load_caltech101,
+    "surf": datasets.load_office_caltech,
 }
-ARRAYS = {
-    **{name: f"libsvm_table1/{file}.npz" for name, file in LIBSVM.items()},
-    "coil20": "coil20_isolet/coil20.npz",
-    "isolet": "coil20_isolet/isolet1560.npz",
-    "caltech101": "caltech101_mobilenetv2/caltech101_mnv2.npz",
-}
-SETS = (*ARRAYS, "surf", "newsgroups")
+SETS = (*DENSE, "newsgroups")
 
 
 def load(name: str) -> tuple:
     """Return features and class numbers."""
-    folder = Path(os.environ["NEARER_DATA"])
-    if name in ARRAYS:
-        arrays = np.load(folder / ARRAYS[name], allow_pickle=False)
-        return arrays["X"].astype(float), arrays["y"].ravel()
-    if name == "surf":
-        arrays = np.load(folder / "office_caltech10_surf/office_caltech10_surf800.npz")
-        parts = ("Caltech10", "amazon", "webcam", "dslr")
-        X = np.vstack([arrays[f"{part}_X"] for part in parts]).astype(float)
-        return X, np.concatenate([arrays[f"{part}_y"] for part in parts])
-    arrays = np.load(folder / "newsgroups20/20news_bow50k.npz", allow_pickle=True)
-    counts = csr_matrix((arrays["data"].astype(float), arrays["indices"], arrays["indptr"]), arrays["shape"])
-    return TfidfTransformer(sublinear_tf=True).fit_transform(counts), arrays["y"]
+    if name in DENSE:
+        return DENSE[name]()[:2]
+    counts, y = datasets.load_newsgroups_counts()[:2]
+    return TfidfTransformer(sublinear_tf=True).fit_transform(counts), y
 
 
 def split(name: str, kind: str, seed: int) -> tuple:

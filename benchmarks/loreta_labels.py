@@ -27,18 +27,16 @@ figure4, but the ladder of step sizes is extended until the best on the inner sp
 figure4.
 """
 
-import os
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from nearer import LabelRanker
+from nearer import LabelRanker, datasets
 from nearer.metrics import label_ranking_map
 from nearer.ranking import LORETA, GroupPerceptron, PassiveAggressive, Perceptron
 from record import rows_of, write
@@ -70,16 +68,16 @@ def exact(solver: Any) -> dict:
     return {"solver": solver(subgradient="exact"), "negatives": "all"}
 
 
+LOADERS = {
+    "corel5k": datasets.load_corel5k,
+    "corel16k001": datasets.load_corel16k001,
+    "delicious": datasets.load_delicious,
+}
+
+
 @cache
 def load(name: str) -> tuple[csr_array, csr_array]:
-    with np.load(Path(os.environ["NEARER_DATA"]) / f"multilabel/{name}.npz") as file:
-        return tuple(
-            csr_array(
-                (np.ones(len(file[f"{part}_indices"])), file[f"{part}_indices"], file[f"{part}_indptr"]),
-                shape=tuple(file[f"{part}_shape"]),
-            )
-            for part in "XY"
-        )
+    return LOADERS[name]()[:2]
 
 
 def split(X, Y, seed: int) -> tuple:

@@ -16,17 +16,16 @@ a fit with the chosen one does, the row says so. Nothing here is timed, and two 
 `ranks` or `curves` as an argument measures one of the three; ranks and curves need the choices.
 """
 
-import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from nearer import LEGO, BilinearSimilarity, InformationGain, LowRankSimilarity
+from nearer.datasets import load_newsgroups_counts
 from nearer.metrics import mean_average_precision
 from nearer.similarity import OASIS
 from record import rows_of, write
@@ -74,9 +73,8 @@ class Part:
 
 @cache
 def split(seed: int) -> Part:
-    with np.load(Path(os.environ["NEARER_DATA"]) / "newsgroups20/20news_bow50k.npz") as file:
-        arrays = (file["data"].astype(np.float64), file["indices"].astype(np.int32), file["indptr"])
-        return Part(csr_array(arrays, shape=tuple(file["shape"])), file["y"], 0.65, seed)
+    counts, y = load_newsgroups_counts()[:2]
+    return Part(counts, y, 0.65, seed)
 
 
 def low_rank(title: str, rank: int, rate: float, n_steps: int, seed: int) -> LowRankSimilarity:

@@ -21,6 +21,7 @@ import numpy as np
 
 import real_data
 from nearer import FeatureMap, LowRankSimilarity, OrdinalEmbedding
+from nearer.datasets import load_things
 from record import write
 
 SEEDS = range(5)
@@ -68,12 +69,12 @@ def numbered(rows: np.ndarray, things: np.ndarray, n_things: int) -> np.ndarray:
 
 
 def split(seed: int) -> Part:
-    X = real_data._arrays("things_odd_one_out/things_ooo.npz")["clip_vit_b32"].astype(np.float64)
+    X = load_things().clip
     return Part(X, real_data.things().rows, np.arange(len(X)), 0.2, seed)
 
 
 def inner() -> Part:
-    X = real_data._arrays("things_odd_one_out/things_ooo.npz")["clip_vit_b32"].astype(np.float64)
+    X = load_things().clip
     return Part(X, real_data.things().rows, split(0).things, 0.25, 100)
 
 

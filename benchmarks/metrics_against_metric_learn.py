@@ -14,7 +14,6 @@ learners to run only these.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
+import feature_sets
 import peer_environment
 from nearer.similarity import ITML
 from nearer.similarity.lmnn import LMNN
@@ -61,8 +61,7 @@ def main() -> None:
 
 
 def load(data) -> tuple[np.ndarray, np.ndarray]:
-    with np.load(Path(os.environ["NEARER_DATA"]) / "libsvm_table1" / f"{data}.npz") as file:
-        X, y = file["X"].astype(float), np.unique(file["y"], return_inverse=True)[1]
+    X, y = feature_sets.load(data)
     X = X[:, np.ptp(X, axis=0) > 0]
     low, high = X.min(axis=0), X.max(axis=0)
     return 2 * (X - low) / (high - low) - 1, y

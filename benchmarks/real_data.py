@@ -1,17 +1,20 @@
 """Four sets of people's answers and their splits, for held-out error side by side with peers.
 
-Only numpy is imported, and splits come from numpy's own generator, so that nearer's environment and the
-peers' make the very same ones. Splits are by answer, never by row: an odd-one-out or most-central answer is
-two rows, and a row whose twin is in the training part would flatter every method.
-
-The folders lie under the one that the environment variable NEARER_DATA names.
+Splits come from numpy's own generator, so that nearer's environment and the peers' make the very same ones. The
+loaders are those of this checkout, also in the peers' environment. Splits are by answer, never by row: an
+odd-one-out or most-central answer is two rows, and a row whose twin is in the training part would flatter every
+method.
 """
 
-import os
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))  # needs numpy and scipy only
+
+from nearer import datasets
 
 SPLITS = tuple(range(10))
 TEST_SHARE = 0.2
@@ -52,30 +55,25 @@ class RealAnswers:
 
 def music() -> RealAnswers:
     """Return 9,090 answers about 400 artists, without the file's 17 impossible rows and 12 unused labels."""
-    rows = _arrays("music_aset400/aset400.npz")["triplets"]
-    a, b, c = rows.T
-    rows = rows[(a != b) & (a != c) & (b != c)]
+    rows = datasets.load_music().answers.rows
     artists, relabelled = np.unique(rows, return_inverse=True)
-    return _one_row_an_answer("music", relabelled.reshape(rows.shape), len(artists))
+    relabelled = np.ascontiguousarray(relabelled.reshape(rows.shape), dtype=np.int32)
+    return RealAnswers("music", relabelled, np.arange(len(rows)), len(artists))
 
 
 def food73() -> RealAnswers:
     """Return 95,183 answers about the taste of 73 foods, with repeats and contradictions."""
-    return _one_row_an_answer("food73", _arrays("food73_taste/food73.npz")["triplets"], 73)
+    return _as_loaded("food73", datasets.load_food73().answers)
 
 
 def cars() -> RealAnswers:
     """Return 7,097 answers about 60 cars. Centre c of {c, x, y} says (x, c, y) and (y, c, x)."""
-    arrays = _arrays("car_similarity/cars.npz")
-    query, centre = arrays["query"], arrays["chosen_center"]
-    x, y = query[query != centre[:, None]].reshape(-1, 2).T
-    return _two_rows_an_answer("cars", (x, centre, y), (y, centre, x), 60)
+    return _as_loaded("cars", datasets.load_cars().answers)
 
 
 def things() -> RealAnswers:
     """Return 127,304 answers about 1,854 things. Odd one k of {i, j, k} says (i, j, k) and (j, i, k)."""
-    i, j, k = _arrays("things_odd_one_out/things_ooo.npz")["triplets"].T
-    return _two_rows_an_answer("things", (i, j, k), (j, i, k), 1854)
+    return _as_loaded("things", datasets.load_things().answers)
 
 
 WHOLE = {"music": music, "cars": cars, "food73": food73, "things": things}
@@ -89,18 +87,5 @@ def _quarter(name):
 DATASETS = WHOLE | {f"{name}-quarter": _quarter(name) for name in WHOLE}
 
 
-def _arrays(path: str) -> dict[str, np.ndarray]:
-    root = os.environ.get("NEARER_DATA")
-    if not root or not (Path(root) / path).exists():
-        raise FileNotFoundError(f"{path} not found: set NEARER_DATA to the folder of data sets (now {root!r})")
-    with np.load(Path(root) / path) as file:
-        return dict(file)
-
-
-def _one_row_an_answer(name: str, rows: np.ndarray, n_objects: int) -> RealAnswers:
-    return RealAnswers(name, np.ascontiguousarray(rows, dtype=np.int32), np.arange(len(rows)), n_objects)
-
-
-def _two_rows_an_answer(name: str, first: tuple, second: tuple, n_objects: int) -> RealAnswers:
-    rows = np.stack([np.stack(first, axis=1), np.stack(second, axis=1)], axis=1).reshape(-1, 3)
-    return RealAnswers(name, rows.astype(np.int32), np.repeat(np.arange(len(rows) // 2), 2), n_objects)
+def _as_loaded(name: str, answers) -> RealAnswers:
+    return RealAnswers(name, answers.rows, np.asarray(answers.answers), answers.n_objects)

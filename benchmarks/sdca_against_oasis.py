@@ -20,16 +20,15 @@ The default similarity draws twenty triplets an object, 10,000 at least. ITML pa
 times at most. `figures`, `choices` or `table` as an argument measures one of the three.
 """
 
-import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer.datasets import load_caltech101, load_office_caltech
 from nearer.metrics import mean_average_precision
 from nearer.similarity import ITML, BilinearSimilarity
 from nearer.similarity.oasis import OASIS, oasis_steps
@@ -39,7 +38,6 @@ from nearer.similarity.triplets import BLOCK, Triplets
 from record import write
 from sdca_table2 import CAPS, METHODS, RATES, Method, Part, chosen, counted, judged, paper_sdca, part, spread
 
-DATA = Path(os.environ["NEARER_DATA"])
 TRIPLETS = 100_000
 REGULARIZATIONS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # for rows of unit length; the paper's are for columns in [-1, 1]
 STOPS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -67,15 +65,15 @@ PRINTED = {"Eucl": 0.0924, "RCA": 0.0957, "ITML": 0.1009, "LEGO": 0.1021, "OASIS
 
 
 def caltech_101() -> tuple[np.ndarray, np.ndarray]:
-    with np.load(DATA / "caltech101_mobilenetv2/caltech101_mnv2.npz") as file:
-        X, y = file["X"], file["y"]
+    X, y = load_caltech101()[:2]
     taken = (y % 2 == 1) & (y < 100)  # 0 is the background
-    return X[taken].astype(np.float64), y[taken]
+    return X[taken], y[taken]
 
 
 def caltech_10() -> tuple[np.ndarray, np.ndarray]:
-    with np.load(DATA / "office_caltech10_surf/office_caltech10_surf800.npz") as file:
-        return file["Caltech10_X"].astype(np.float64), file["Caltech10_y"]
+    X, y, domain, domains = load_office_caltech()
+    taken = domains[domain] == "Caltech10"
+    return X[taken], y[taken]
 
 
 SETS = {"Caltech-101, MobileNetV2": caltech_101, "Caltech-256, ten classes, SURF": caltech_10}

@@ -6,13 +6,11 @@ is its second half. Ours goes by blocks of steps with the same iterates, so it c
 touches only as many entries as x has times those of x⁺ - x⁻.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 from scipy.linalg.blas import dger
 from scipy.sparse import csr_array
 
+from nearer.datasets import SOURCES, load_newsgroups_counts
 from nearer.similarity.sdca import Ascent
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
@@ -119,10 +117,8 @@ def against_memory(dims: int = 1_000, steps: int = 6_400) -> list[dict]:
 
 def text(n_terms: int = 20_000, n_documents: int = 300) -> tuple[csr_array, np.ndarray]:
     """Return tf-idf rows of unit length of some training documents, over the most frequent terms, and groups."""
-    with np.load(Path(os.environ["NEARER_DATA"]) / "newsgroups20/20news_bow50k.npz") as file:
-        arrays = (file["data"].astype(np.float64), file["indices"].astype(np.int32), file["indptr"])
-        counts = csr_array(arrays, shape=tuple(file["shape"]))[file["is_train"]]
-        labels = file["y"][file["is_train"]]
+    newsgroups = load_newsgroups_counts()
+    counts, labels = newsgroups.X[~newsgroups.is_test], newsgroups.y[~newsgroups.is_test]
     occurs = np.bincount(counts.indices, minlength=counts.shape[1])
     terms = np.sort(np.argsort(-occurs, kind="stable")[:n_terms])
     some = np.random.default_rng(0).choice(len(labels), n_documents, replace=False)
@@ -170,10 +166,10 @@ def sparse_against_dense(n_dense: int = 128, n_sparse: int = 10_000) -> list[dic
 def main() -> None:
     write("sdca_against_printed", "A step of SDCA against Algorithm 1 typed in numpy", against_printed())
     write("sdca_against_memory", "A step of SDCA against memory", against_memory())
-    if os.environ.get("NEARER_DATA"):
+    if SOURCES["newsgroups-counts"].find():
         write("sdca_text", "A step of SDCA on 20 Newsgroups, as CSR and dense", sparse_against_dense())
     else:
-        print("steps on text: passed over, NEARER_DATA is not set")
+        print("steps on text: passed over, the data set newsgroups-counts is not here")
 
 
 if __name__ == "__main__":

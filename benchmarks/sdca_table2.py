@@ -18,17 +18,16 @@ matrix, of its projection, and of the best positive semidefinite matrix.
 Names of sets as arguments measure these anew and leave the others as they are.
 """
 
-import os
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from feature_sets import load
 from nearer.metrics import mean_average_precision, retrieval_map_scorer
 from nearer.psd import project_psd
 from nearer.similarity import ITML, LEGO, LMNN, RCA, BilinearSimilarity, Euclidean
@@ -38,13 +37,7 @@ from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from record import rows_of, write
 
-SETS = {
-    "vehicle": "vehicle",
-    "vowel": "vowel",
-    "letter": "letter",
-    "svmguide4": "svmguide4_train300",
-    "segment": "segment",
-}
+SETS = ("vehicle", "vowel", "letter", "svmguide4", "segment")
 SEEDS = range(5)
 TRIPLETS = 10_000
 REGULARIZATIONS = (0.0025, 0.005, 0.01)  # λ of the paper
@@ -138,12 +131,6 @@ def chosen(method: Method, inner: Part, seed: int) -> Any:
     return method.tried[int(np.argmax(found))]
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    path = Path(os.environ["NEARER_DATA"]) / f"libsvm_table1/{SETS[name]}.npz"
-    with np.load(path) as file:
-        return file["X"].astype(np.float64), file["y"]
-
-
 def table(name: str, seeds=SEEDS) -> list[dict]:
     X, y = load(name)
     found = {method: [] for method in METHODS}
@@ -157,7 +144,7 @@ def table(name: str, seeds=SEEDS) -> list[dict]:
             model = method.fitted(whole, value, seed)
             found[title].append(judged(model, whole))
             values[title].append(getattr(model, "regularization_", None) if value is None else value)
-    printed = {title: figures[list(SETS).index(name)] for title, figures in PRINTED.items()}
+    printed = {title: figures[SETS.index(name)] for title, figures in PRINTED.items()}
     return [
         {
             "set": name,
@@ -216,7 +203,7 @@ def main() -> None:
             ("sdca_projected", f"Projecting SDCA's matrix at the end, λ = {REGULARIZATIONS[0]}", projections),
         ):
             others = [row for row in rows_of(record) if row["set"] != name]
-            rows = sorted(others + measure(name), key=lambda row: list(SETS).index(row["set"]))
+            rows = sorted(others + measure(name), key=lambda row: SETS.index(row["set"]))
             write(record, question, rows)
 
 

@@ -12,6 +12,8 @@ sys.path.insert(0, str(HERE / "benchmarks"))
 import tables  # noqa: E402  (docs/benchmarks/tables.py)
 
 import nearer  # noqa: E402
+from nearer.datasets import SOURCES  # noqa: E402
+from nearer.datasets.source import loader  # noqa: E402
 from nearer.losses import LOSSES  # noqa: E402
 from nearer.registry import PARTS, REGISTRY  # noqa: E402
 from nearer.solver import Solver  # noqa: E402
@@ -100,10 +102,36 @@ def setup(app):
 
 
 def insert_tables(app, docname, source):
-    """Replace the mark on the page of benchmarks by the tables of the records, and marks of single records."""
+    """Replace the marks of tables: of records of benchmarks, and of data sets."""
     source[0] = tables.insert_columns(source[0], HERE / "benchmarks/records")
     if docname == "benchmarks":
         source[0] = source[0].replace(tables.MARK, tables.render(HERE / "benchmarks/records"))
+    if docname == "datasets":
+        source[0] = source[0].replace("<!-- the table of data sets -->", table_of_data_sets())
+        source[0] = source[0].replace("<!-- the licenses of data sets -->", licenses_of_data_sets())
+
+
+def table_of_data_sets():
+    """Return a table with a row per data set."""
+    return tables.table(
+        [
+            {
+                "name": f"`{data.name}`",
+                "loader": f"`{loader(data.name)}`",
+                "kind": data.kind,
+                "content": data.content,
+                "size": data.size,
+                "download": "by hand" if data.by_hand else "yes",
+                "not as in a paper": data.stand_in,
+            }
+            for data in SOURCES.values()
+        ]
+    )
+
+
+def licenses_of_data_sets():
+    """Return a list with an entry per data set."""
+    return "\n".join(f"- `{data.name}`: license: {data.license} {data.citation}" for data in SOURCES.values())
 
 
 def skip_inherited(app, what, name, member, skip, options):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,27 +15,23 @@ settings.register_profile("nearer", deadline=None)
 settings.load_profile("nearer")
 
 
-@pytest.fixture
-def data_folder() -> Callable[[str], Path]:
-    """Find a folder of real data: ``data_folder("food73_taste")``.
+@pytest.fixture(scope="session")
+def data_set() -> Callable[[str], Any]:
+    """Load a public data set: ``data_set("food73")`` is what ``load_food73()`` returns.
 
-    The folder lies under ``$NEARER_DATA``. Where it does not, the test is skipped, or fails when
-    ``NEARER_REQUIRE_ALL=1``.
+    Where it is not on this machine, the test is skipped, or fails when ``NEARER_REQUIRE_ALL=1``.
     """
+    from nearer import datasets
+    from nearer.datasets.source import loader
 
-    def find(name: str) -> Path:
-        root = os.environ.get("NEARER_DATA")
-        reason = "NEARER_DATA is not set"
-        if root:
-            folder = Path(root) / name
-            if folder.is_dir():
-                return folder
-            reason = f"NEARER_DATA has no folder {name}"
+    def load(name: str) -> Any:
+        if datasets.source_of(name).find():
+            return getattr(datasets, loader(name))()
         if os.environ.get("NEARER_REQUIRE_ALL") == "1":
-            pytest.fail(f"{reason}, and NEARER_REQUIRE_ALL=1")
-        pytest.skip(reason)
+            pytest.fail(f"the data set {name} is not on this machine, and NEARER_REQUIRE_ALL=1")
+        pytest.skip(f"the data set {name} is not on this machine: set NEARER_DATA")
 
-    return find
+    return load
 
 
 class Clock:

@@ -554,9 +554,8 @@ def test_report_counts_dropped_rows_and_joins_quadruplets():
     assert made.report().groups == [[0, 1, 2, 3]]
 
 
-def test_report_on_food73(data_folder):
-    with np.load(data_folder("food73_taste") / "food73.npz") as file:
-        report = Comparisons(file["triplets"]).report()
+def test_report_on_food73(data_set):
+    report = data_set("food73").answers.report()
     assert report.rows - report.repeats == 72_148
     assert report.contradictions == 3_282
     assert len(report.groups) == 1

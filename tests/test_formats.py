@@ -14,6 +14,7 @@ from extras import needs
 from nearer import Comparisons, read, scan, write
 from nearer.comparisons.layouts import LAYOUTS, OPTIONAL, OptionalColumn, number_column, understand
 from nearer.comparisons.objects import NUMBER
+from nearer.datasets import source_of
 from nearer.files import replacing
 from nearer.formats import jsonl
 from strategies import comparisons, same
@@ -709,8 +710,9 @@ def test_replacing_keeps_permissions_and_links(tmp_path):
 # Real files -----------------------------------------------------------------------------------------------
 
 
-def test_music_has_seventeen_impossible_rows(data_folder):
-    path = data_folder("music_aset400") / "aset400.npz"
+def test_music_has_seventeen_impossible_rows(data_set):
+    data_set("music")
+    path = source_of("music").find()
     with pytest.raises(ValueError, match=r"compares object .* with itself"):
         read(path)
     made = read(path, bad_rows="drop")

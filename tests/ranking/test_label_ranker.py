@@ -51,14 +51,8 @@ def test_it_learns_from_every_start(init, simulated):
     assert LabelRanker(6, init=init, random_state=0).fit(X, Y).score(unseen, truth) > popular + 0.15
 
 
-def test_corel5k(data_folder):
-    with np.load(data_folder("multilabel") / "corel5k.npz", allow_pickle=False) as file:
-        X = csr_array(
-            (np.ones(len(file["X_indices"])), file["X_indices"], file["X_indptr"]), shape=file["X_shape"]
-        )
-        Y = csr_array(
-            (np.ones(len(file["Y_indices"])), file["Y_indices"], file["Y_indptr"]), shape=file["Y_shape"]
-        )
+def test_corel5k(data_set):
+    X, Y, *_ = data_set("corel5k")
     order = np.random.default_rng(0).permutation(X.shape[0])
     train, test = order[:4000], order[4000:]
     with pytest.warns(UserWarning, match="true of no row"):

@@ -117,12 +117,8 @@ def simulated():
     return X[:1000], Y[:1000], X[1000:], Y[1000:]
 
 
-def test_as_typed_it_ranks_better_than_ridge_regression(data_folder):
-    tables = []
-    with np.load(data_folder("multilabel") / "corel5k.npz", allow_pickle=False) as file:
-        for part in "XY":
-            columns, starts, shape = (file[f"{part}_{name}"] for name in ("indices", "indptr", "shape"))
-            tables.append(csr_array((np.ones(len(columns)), columns, starts), shape=tuple(shape)))
+def test_as_typed_it_ranks_better_than_ridge_regression(data_set):
+    tables = data_set("corel5k")[:2]
     order = np.random.default_rng(0).permutation(tables[0].shape[0])
     (X, Y), (unseen, truth) = ([table[rows] for table in tables] for rows in (order[:4000], order[4000:]))
     with pytest.warns(UserWarning, match="true of no row"):

@@ -125,26 +125,16 @@ def test_a_distance_is_recovered_from_answers():
 
 
 @pytest.fixture(scope="module")
-def newsgroups(request):
+def newsgroups(data_set):
     """Return tf-idf of the 5,000 most informative terms of some documents, to learn from and to judge by."""
-    import os
-    from pathlib import Path
-
-    folder = Path(os.environ.get("NEARER_DATA", "")) / "newsgroups20"
-    if not folder.is_dir():
-        return None
-    with np.load(folder / "20news_bow50k.npz") as file:
-        arrays = file["data"].astype(np.float64), file["indices"].astype(np.int32), file["indptr"]
-        counts = csr_array(arrays, shape=tuple(file["shape"]))
-        train, y = file["is_train"], file["y"].astype(int)
-    learn, judge = np.flatnonzero(train)[::3], np.flatnonzero(~train)[::5]
+    counts, y, _, _, is_test = data_set("newsgroups-counts")
+    learn, judge = np.flatnonzero(~is_test)[::3], np.flatnonzero(is_test)[::5]
     words = make_pipeline(InformationGain(5000), TfidfTransformer(), Normalizer())
     X = words.fit_transform(counts[learn], y[learn])
     return X, y[learn], words.transform(counts[judge]), y[judge]
 
 
-def test_20_newsgroups(newsgroups, data_folder):
-    data_folder("newsgroups20")
+def test_20_newsgroups(newsgroups):
     X, y, new, of = newsgroups
     plain = mean_average_precision((new @ new.T).toarray(), of)
     settings = {"rank": 20, "n_steps": 20_000, "random_state": 0}

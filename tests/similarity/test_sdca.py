@@ -213,9 +213,8 @@ def test_the_constrained_solution_is_that_of_projected_gradients():
     assert literal.primal(X, rows, found.matrix, RIDGE) - D == pytest.approx(found.gap, abs=1e-12)
 
 
-def test_projecting_at_the_end_is_wrong(data_folder):
-    raw = np.load(data_folder("libsvm_table1") / "vehicle.npz")
-    X, y = raw["X"].astype(float), raw["y"]
+def test_projecting_at_the_end_is_wrong(data_set):
+    X, y, *_ = data_set("vehicle")
     X = 2 * (X - X.min(0)) / np.ptp(X, axis=0) - 1
     triplets = Triplets(X, comparisons_from_labels(y, 10_000, random_state=0).rows)
     ridge = 0.0025

@@ -24,6 +24,7 @@ COMMANDS = (
     "convert",
     "simulate",
     "papers",
+    "data",
     "cache",
 )
 

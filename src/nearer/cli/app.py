@@ -42,7 +42,7 @@ def _print_version(asked: bool) -> None:
 @app.callback(
     epilog="The help of each command has examples: nearer fit --help. Start with nearer demo. "
     "Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 143 terminated. "
-    "NEARER_DEBUG=1 shows the traceback of an error; NEARER_CACHE=folder moves the compiled loops."
+    "NEARER_DEBUG=1 shows the traceback of an error; NEARER_CACHE=folder moves compiled loops and data."
 )
 def nearer_command(
     version: bool = typer.Option(

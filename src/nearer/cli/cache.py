@@ -9,7 +9,8 @@ def cache(clear: bool = flag("--clear", "Remove them; they are compiled again wh
     """Show where compiled loops are stored, and how large they are.
 
     The inner loops are compiled for this machine on first use, which takes a few seconds, and stored. The
-    environment variable NEARER_CACHE moves the folder. Removing it is always safe.
+    environment variable NEARER_CACHE moves the folder, and that of downloaded data, which stay. Removing loops is
+    always safe.
     """
     from nearer.jit import cache_folder, cache_size, clear_cache
 

@@ -79,6 +79,7 @@ __all__ = [
     "load_things",
     "load_vehicle",
     "load_vowel",
+    "source_of",
 ]
 
 # By name, in the order of ``nearer data``.
@@ -107,6 +108,20 @@ SOURCES: dict[str, Source] = {
 }
 
 
+def source_of(name: str) -> Source:
+    """Return the source of a data set by its name.
+
+    Examples
+    --------
+    >>> from nearer.datasets import source_of
+    >>> source_of("cars").license
+    'MIT (repository); the pictures, not included, are in the public domain.'
+    """
+    if name not in SOURCES:
+        raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(SOURCES)}")
+    return SOURCES[name]
+
+
 def describe(name: str) -> str:
     """Return what is known of a data set: content, size, license, citation, addresses, and where it is.
 
@@ -128,6 +143,4 @@ def describe(name: str) -> str:
     size      7,097 answers about 60 cars
     ...
     """
-    if name not in SOURCES:
-        raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(SOURCES)}")
-    return SOURCES[name].describe()
+    return "\n".join(f"{word:<10}{text}" for word, text in source_of(name).facts())

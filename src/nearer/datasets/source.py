@@ -8,6 +8,8 @@ unless asked for. The checksum of a made file is that of the contents of its arr
 import hashlib
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,22 +134,20 @@ class Source:
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
             return self._make(_download(self.originals, Path(temporary), verbose))
 
-    def describe(self) -> str:
-        """Return what is known of the data set, as lines of text."""
-        path = self.find()
-        facts = {
-            "data set": f"{self.name}: {self.content}",
-            "size": self.size,
-            "stand-in": self.stand_in,
-            "license": self.license,
-            "cite": self.citation,
-            "original": "\n".join(original.address for original in self.originals),
-            "by hand": self.by_hand,
-            "contents": f"sha256 {self.sha256}",
-            "found": str(path or "not on this machine"),
-        }
-        lines = ((word, line) for word, text in facts.items() if text for line in text.splitlines())
-        return "\n".join(f"{word:<10}{line}" for word, line in lines)
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what is known of the data set, as pairs of a word and a text."""
+        facts = [
+            ("data set", f"{self.name}: {self.content}"),
+            ("size", self.size),
+            ("stand-in", self.stand_in),
+            ("license", self.license),
+            ("cite", self.citation),
+            *(("original", original.address) for original in self.originals),
+            ("by hand", self.by_hand),
+            ("contents", f"sha256 {self.sha256}"),
+            ("found", str(self.find() or "not on this machine")),
+        ]
+        return [(word, text) for word, text in facts if text]
 
     def _find_originals(self) -> list[Path]:
         """Return the originals if all of them lie in one folder of this machine."""
@@ -244,7 +244,7 @@ def _read(path: Path) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as file:
             return dict(file)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a file of arrays: {error}") from None
 
 
