@@ -24,7 +24,10 @@ RULE = {True: "holds", False: "does not hold", None: "cannot be checked"}
 def papers(
     action: str = typer.Argument("list", metavar="[list|run|report]", help="What to do.", show_default=False),
     names: list[str] | None = typer.Argument(
-        None, metavar="[PAPER [EXPERIMENT]...]", help="run: a paper and some of its experiments, or all.", show_default=False
+        None,
+        metavar="[PAPER [EXPERIMENT]...]",
+        help="run: a paper and some of its experiments, or all.",
+        show_default=False,
     ),
     scale: str = typer.Option("quick", metavar="quick|full", help="run: minutes, or the paper's own size."),
     out: Path = typer.Option(FOLDER, "-o", "--out", help="The folder of the records, figures and tables."),

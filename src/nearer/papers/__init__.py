@@ -1,7 +1,7 @@
 """The experiments of four papers: every table and figure, rerun with one command.
 
-``nearer papers`` lists them, ``nearer papers run sdca table2`` reruns one. Each paper is one file, which tells its protocol
-from top to bottom with the public estimators only.
+``nearer papers`` lists them, ``nearer papers run sdca table2`` reruns one. Each paper is one file, which tells its
+protocol from top to bottom with the public estimators only.
 """
 
 from importlib import import_module
@@ -15,7 +15,10 @@ PAPERS = {  # by the name that is typed: the module, and the reference
         "svrg_sbb",
         "Ma et al., Stochastic Non-convex Ordinal Embedding with Stabilized Barzilai-Borwein Step Size, AAAI 2018",
     ),
-    "loreta": ("loreta", "Shalit et al., Online Learning in the Embedded Manifold of Low-rank Matrices, JMLR 2012"),
+    "loreta": (
+        "loreta",
+        "Shalit et al., Online Learning in the Embedded Manifold of Low-rank Matrices, JMLR 2012",
+    ),
     "erkle": ("erkle", "Heim et al., Efficient Online Relative Comparison Kernel Learning, SDM 2015"),
     "sdca": ("sdca", "Relative similarity learning by stochastic dual coordinate ascent, 2015"),
 }

@@ -75,7 +75,7 @@ class Experiment(ABC):
     reduced: ClassVar[str] = ""
 
     @abstractmethod
-    def trials(self, **sizes: Any) -> list[Trial]:
+    def trials(self, *_: Any, **sizes: Any) -> list[Trial]:
         """Return the trials: settings of which JSON keeps every value, each different from the others."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Experiment(ABC):
     def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
         """Return the rows of the table, the paper's number beside ours, from the trials and their results."""
 
-    def draw(self, figure: "Figure", results: Sequence[tuple[Trial, Any]]) -> None:
+    def draw(self, figure: "Figure", results: Sequence[tuple[Trial, Any]]) -> None:  # noqa: B027
         """Draw the figure of the paper; where a subclass does not, there is none."""
 
     def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:

@@ -21,7 +21,8 @@ HOLDS = {True: "holds", False: "does not hold", None: "cannot be checked here"}
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #ccc; } h3 { margin-top: 2.5rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; } svg { max-width: 100%; height: auto; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; }
+svg { max-width: 100%; height: auto; }
 th, td { padding: 0.15rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; } th { vertical-align: bottom; }
 th:first-child, td:first-child, .verdicts td { text-align: left; } .note { background: #fff4d6; padding: 0.3rem 0.6rem; }
 .true { color: #106b2f; } .false { color: #a11; } .null { color: #666; } pre { white-space: pre-wrap; font: inherit; }
@@ -53,7 +54,8 @@ def markdown(record: Row, heading: str = "##") -> str:
     parts += [f"**{text[:1].upper()}{text[1:]}.**" for text in _notes(record)]
     parts.append(markdown_table(record["table"]))
     verdicts = [
-        f"- {verdict['claim']}: **{HOLDS[verdict['holds']]}**. {verdict['measured']}" for verdict in record["verdicts"]
+        f"- {verdict['claim']}: **{HOLDS[verdict['holds']]}**. {verdict['measured']}"
+        for verdict in record["verdicts"]
     ]
     parts += ["\n".join(verdicts)] if verdicts else []
     return "\n\n".join([*parts, _source(record)]) + "\n"
@@ -143,7 +145,12 @@ def _section(experiment: Experiment, record: Row) -> list[str]:
     lines.append(f"<pre>{html.escape(_protocol(experiment))}</pre>")
     if experiment.has_figure:
         lines.append(_svg(figure_of(experiment, record)))
-    lines += ["<div class='wide'>", _html_table(record["table"]), "</div>", f"<p class='source'>{_source(record)}</p>"]
+    lines += [
+        "<div class='wide'>",
+        _html_table(record["table"]),
+        "</div>",
+        f"<p class='source'>{_source(record)}</p>",
+    ]
     return lines
 
 
@@ -156,9 +163,7 @@ def _protocol(experiment: Experiment) -> str:
 def _html_table(rows: list[Mapping[str, Any]]) -> str:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    body = [
-        "".join(f"<td>{html.escape(format_cell(row.get(name, '')))}</td>" for name in columns) for row in rows
-    ]
+    body = ["".join(f"<td>{html.escape(format_cell(row.get(name, '')))}</td>" for name in columns) for row in rows]
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in body)}</table>"
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -113,7 +114,9 @@ def run_experiment(
         "trials": [{"trial": trial, "result": result} for trial, result in results],
     }
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(
+            json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     partial_path(path).unlink(missing_ok=True)
     return record, True
 
@@ -183,11 +186,19 @@ def _timed(run: Callable[[Trial], Any], trial: Trial) -> tuple[Any, float]:
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the main process, and use one BLAS thread: the trials fill the cores."""
+    """Leave Ctrl-C to the main process, end with it, and use one BLAS thread: the trials fill the cores."""
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     threadpool_limits(1)
+
+
+def _end_with(main: int) -> None:
+    """End this worker when the main process is gone: of one that was killed, workers would wait forever."""
+    while os.getppid() == main:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 @contextmanager

@@ -180,7 +180,9 @@ class Table2(Experiment):
                     "standard error": error,
                     "paper": printed,
                     "difference": None if printed is None else mean - printed,
-                    "chosen": ", ".join(f"{value:g}" for result in found if (value := result["chosen"]) is not None),
+                    "chosen": ", ".join(
+                        f"{value:g}" for result in found if (value := result["chosen"]) is not None
+                    ),
                 }
             )
         return rows
@@ -200,7 +202,8 @@ class Table2(Experiment):
             Verdict(
                 "SDCA is better than the other methods on all sets",
                 len(ahead) == len(best),
-                "best are " + ", ".join(f"{row['method']} on {name} ({row['mAP']:.3f})" for name, row in best.items()),
+                "best are "
+                + ", ".join(f"{row['method']} on {name} ({row['mAP']:.3f})" for name, row in best.items()),
             ),
         ]
 
