@@ -538,8 +538,8 @@ class Figure1c(Experiment):
     A pass of ERKLE is a unit of β: a step per new triplet and β - 1 for earlier ones. A pass of a batch method is a step
     along the whole gradient, from the identity, with a constant δ that is chosen on the test triplets, as in the paper,
     and beside that on a held-out fifth of the training triplets. The step is δ n / |T|, as in the published code;
-    there is no trace, as so few steps do not overfit. "Projected gradient" is the same with a symmetric gradient and the nearest
-    positive semidefinite matrix: (3.7) and (3.8) as printed.
+    there is no trace, as so few steps do not overfit. "Projected gradient" is the same with a symmetric gradient and the
+    nearest positive semidefinite matrix: (3.7) and (3.8) as printed.
     """
 
     name = "figure1c"
