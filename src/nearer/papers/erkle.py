@@ -107,7 +107,7 @@ def loss_and_gradient(kernel: Kernel, rows: Rows, loss: Any) -> tuple[float, Ker
         value = float(np.sum(loss.value(near, far)))
     places = np.concatenate([a * n + b, a * n + c, a * n + a, b * n + b, c * n + c])
     weights = np.concatenate([-2.0 * by_near, -2.0 * by_far, by_near + by_far, by_near, by_far])
-    return value, np.bincount(places, weights, n * n).reshape(n, n)
+    return value, np.bincount(places, weights, n * n).astype(np.float64).reshape(n, n)
 
 
 def project_published(matrix: Kernel) -> Kernel:
