@@ -102,7 +102,7 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
 
 
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
-    from nearer.datasets import SOURCES
+    from nearer.datasets import source_of
     from nearer.papers.report import markdown, write_figure
     from nearer.papers.run import record_path, run_experiment
 
@@ -110,7 +110,7 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
     for paper, experiment in _selected(names):
         try:
             for data in experiment.data:
-                SOURCES[data].load(download)
+                source_of(data).load(download)
         except FileNotFoundError as error:
             if names != ["all"]:
                 raise
