@@ -12,9 +12,9 @@ from nearer.papers.run import run_experiment
 
 
 @pytest.mark.parametrize("experiment", erkle.EXPERIMENTS, ids=lambda experiment: experiment.name)
-def test_the_tiny_scale_gives_a_table_verdicts_and_a_figure(experiment, data_folder, tmp_path):
+def test_the_tiny_scale_gives_a_table_verdicts_and_a_figure(experiment, data_set, tmp_path):
     for name in experiment.data:
-        data_folder({"music": "music_aset400", "cars": "car_similarity", "food73": "food73_taste"}[name])
+        data_set(name)
     record, _ = run_experiment("erkle", experiment, "tiny", tmp_path)
     assert record["table"]
     assert record["verdicts"]
@@ -33,9 +33,8 @@ def test_errors_of_5_1_are_those_of_a_transcription_after_1000_triplets():
     assert np.mean(errors) == pytest.approx(0.321, abs=0.006)
 
 
-def test_triplets_to_learn_from_and_to_test_on_are_disjoint(data_folder):
-    for name in ("music_aset400", "car_similarity", "food73_taste"):
-        data_folder(name)
+def test_triplets_to_learn_from_and_to_test_on_are_disjoint(data_set):
+    data_set("music")
     data = erkle.hundred_points(10_000, 0)
     assert len(data.train) + len(data.test) == 485_100
     assert not common(data.train, data.test)
@@ -46,8 +45,8 @@ def test_triplets_to_learn_from_and_to_test_on_are_disjoint(data_folder):
     assert not common(data.train, data.validation)
 
 
-def test_the_two_triplets_of_an_answer_about_cars_stay_together(data_folder):
-    data_folder("car_similarity")
+def test_the_two_triplets_of_an_answer_about_cars_stay_together(data_set):
+    data_set("cars")
     data = erkle.few_triplets("cars", 1000, 1)
     assert (len(data.train), len(data.validation), len(data.test)) == (1000, 600, 1000)
     for part in (data.train, data.validation, data.test):
@@ -58,8 +57,8 @@ def common(one, other):
     return set(map(tuple, one.tolist())) & set(map(tuple, other.tolist()))
 
 
-def test_only_triplets_to_learn_from_are_turned_around(data_folder):
-    data_folder("music_aset400")
+def test_only_triplets_to_learn_from_are_turned_around(data_set):
+    data_set("music")
     as_they_are, turned = erkle.music_data(0.0, 0), erkle.music_data(0.3, 0)
     np.testing.assert_array_equal(as_they_are.test, turned.test)
     assert np.mean((as_they_are.train != turned.train).any(axis=1)) == pytest.approx(0.3, abs=0.03)

@@ -1135,7 +1135,8 @@ class Noise(Experiment):
     }
     sizes: ClassVar = {
         "tiny": {
-            "sets": ["cars"], "methods": ["PA-ERKLE, β = 1", "cap 0.7, the default"], "flipped": [0.0, 0.2], "most": 500, "seeds": 1
+            "sets": ["cars"], "methods": ["PA-ERKLE, β = 1", "cap 0.7, the default"],
+            "flipped": [0.0, 0.2], "most": 500, "seeds": 1,
         },
         "quick": {
             "sets": ["music", "cars", "food73"], "methods": list(methods)[:6],
