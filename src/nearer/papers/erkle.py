@@ -5,9 +5,9 @@ mini-batch has arrived. Errors are shares of triplets (a, b, c), "a is nearer to
 the kernel are not in that order; with K = I all of them are wrong.
 
 Every batch method is run twice. "Optimum" is the convex program (3.3) itself, solved to a small gap. "Published code" is
-what the MATLAB implementations that the paper used compute: their gradient has the entries (a, b) and (a, c) of G but
-not (b, a) and (c, a), so that the matrix is not symmetric, its eigenvectors are not orthogonal, and V max(Λ, 0) Vᵀ is
-not the nearest positive semidefinite matrix.
+what the public MATLAB functions gnmds_k, ste_k and ckl_k (van der Maaten and Weinberger, reference [26]) compute, which
+the paper says it used: their gradient has the entries (a, b) and (a, c) of G but not (b, a) and (c, a). The matrix is then
+not symmetric, its eigenvectors are not orthogonal, and V max(Λ, 0) Vᵀ is not the nearest positive semidefinite matrix.
 """
 
 import time
@@ -36,18 +36,8 @@ Rows = NDArray[np.int32]
 Kernel = NDArray[np.float64]
 Results = Sequence[tuple[Trial, Any]]
 
-TAUS = (
-    0.01,
-    0.03,
-    0.1,
-    0.3,
-    1.0,
-    3.0,
-    10.0,
-    30.0,
-    100.0,
-    300.0,
-)  # τ: ten values, as in the paper, which does not name them
+# τ: ten values, as in the paper, which does not say which
+TAUS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 CONSTANTS = tuple(tau / 10.0 for tau in TAUS)  # δ of the loss of CKL, which has no τ in the published code
 DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # δ of batch steps
 TEST, VALIDATION = "test", "validation"  # by which answers a batch method chose its τ or δ
