@@ -11,9 +11,10 @@ import tracemalloc
 
 import numpy as np
 from scipy.linalg import blas
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import eigsh
 
 from nearer import OnlineKernel
+from nearer.papers.erkle import printed_projections
 from nearer.simulate import comparisons_from_points
 from record import best_of, write
 
@@ -121,29 +122,6 @@ def one_answer() -> list[dict]:
     return found
 
 
-def large() -> list[dict]:
-    """5.2 of the paper: 5,000 objects, 10,000 answers, 50,000 to judge by."""
-    points = np.random.default_rng(0).normal(size=(5000, 50))
-    train = comparisons_from_points(points, 10_000, random_state=1)
-    test = comparisons_from_points(points, 50_000, random_state=2)
-    model = OnlineKernel(aggressiveness=None, n_objects=5000)
-    found, begun, spent = [], time.perf_counter(), 0.0
-    for start in range(0, 10_000, 2500):
-        model.partial_fit(train[start : start + 2500])
-        spent += time.perf_counter() - begun
-        found.append(
-            {
-                "answers": start + 2500,
-                "minutes": spent / 60,
-                "eigenproblems": model.n_projections_,
-                "skipped": model.n_skipped_,
-                "held-out error": 1 - model.score(test),
-            }
-        )
-        begun = time.perf_counter()
-    return found
-
-
 def skipped() -> list[dict]:
     """Count the projections that λ̂ saves if each eigenproblem renews it, as printed, and if it is left at zero.
 
@@ -157,46 +135,12 @@ def skipped() -> list[dict]:
         rows = answers_about(n_objects, size)
         model = OnlineKernel(aggressiveness=None, n_objects=n_objects).fit(rows)
         counts = np.array(model._state.kernel.products)
-        n_updates, n_skipped, products = renewed(rows, n_objects)
-        row = {"objects": n_objects, "answers": size, "steps": n_updates}
-        row |= {"skipped as printed": n_skipped / n_updates, "products as printed": float(np.mean(products))}
+        n_steps, products = printed_projections(rows, n_objects)
+        row = {"objects": n_objects, "answers": size, "steps": n_steps}
+        row |= {"skipped as printed": 1 - len(products) / n_steps, "products as printed": float(np.mean(products))}
         row |= {"skipped, ours": model.n_skipped_ / model.n_updates_, "products, ours": float(counts.mean())}
         found.append(row)
     return found
-
-
-def renewed(rows: np.ndarray, n_objects: int) -> tuple[int, int, list[int]]:
-    """Run ERKLE with a renewed λ̂; return how many steps there were and were skipped, and products per projection."""
-    kernel, bound, vector = np.eye(n_objects, order="F"), 1.0, np.ones(n_objects)
-    n_updates, n_skipped, products = 0, 0, []
-
-    def multiply(x: np.ndarray) -> np.ndarray:
-        products[-1] += 1
-        return blas.dsymv(1.0, kernel, x, lower=1)
-
-    operator = LinearOperator((n_objects, n_objects), matvec=multiply, dtype=np.float64)
-    for a, b, c in rows.tolist():
-        near = kernel[a, a] + kernel[b, b] - 2 * kernel[max(a, b), min(a, b)]
-        far = kernel[a, a] + kernel[c, c] - 2 * kernel[max(a, c), min(a, c)]
-        step = (near - far + 1) / 10
-        if step <= 0:
-            continue
-        n_updates += 1
-        kernel[max(a, b), min(a, b)] += 2 * step  # the lower triangle
-        kernel[max(a, c), min(a, c)] -= 2 * step
-        kernel[b, b] -= step
-        kernel[c, c] += step
-        bound -= 3 * step
-        if bound >= 0:
-            n_skipped += 1
-            continue
-        products.append(0)
-        values, vectors = eigsh(operator, k=1, which="SA", v0=vector + 1e-3, tol=1e-3)
-        value, vector = float(values[0]), vectors[:, 0]
-        if value < 0:
-            kernel = blas.dsyr(-value, vector, lower=1, a=kernel, overwrite_a=1)
-        bound = max(0.0, value)
-    return n_updates, n_skipped, products
 
 
 def memory() -> list[dict]:
@@ -217,7 +161,6 @@ def main() -> None:
     write("online_skipped", "Projections of ERKLE that its bound saves, renewed as printed and not", skipped())
     write("online_memory", "Memory of an online kernel", memory())
     write("online_products", "Products with an n × n matrix that a projection takes", products())
-    write("online_large", "5,000 objects and 10,000 answers (5.2 of the ERKLE paper)", large())
 
 
 if __name__ == "__main__":

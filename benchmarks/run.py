@@ -14,7 +14,6 @@ QUESTIONS = (
     "start_up",
     "steps",
     "erkle_speed",
-    "erkle_errors",
     "convex",
     "speed_against_cblearn",
     "speed_as_typed",
@@ -22,7 +21,6 @@ QUESTIONS = (
     "held_out_coverage",
     "how_many_answers",
     "real_answers",
-    "erkle_people",
     "streams",
     "metrics_against_metric_learn",
     "sdca_steps",
@@ -34,7 +32,6 @@ QUESTIONS = (
 NEED_DATA = (
     "speed_as_typed",
     "real_answers",
-    "erkle_people",
     "streams",
     "metrics_against_metric_learn",
     "low_rank_people",

@@ -1,0 +1,96 @@
+"""The experiments of the ERKLE paper at tiny sizes, and what their protocols promise."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nearer.losses import as_loss
+from nearer.papers import erkle
+from nearer.papers.report import figure_of, markdown
+from nearer.papers.run import run_experiment
+
+
+@pytest.mark.parametrize("experiment", erkle.EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_the_tiny_scale_gives_a_table_verdicts_and_a_figure(experiment, data_set, tmp_path):
+    for name in experiment.data:
+        data_set(name)
+    record, _ = run_experiment("erkle", experiment, "tiny", tmp_path)
+    assert record["table"]
+    assert record["verdicts"]
+    assert all(verdict["measured"] for verdict in record["verdicts"])
+    assert experiment.title in markdown(record)
+    assert figure_of(experiment, record).axes
+    json.dumps(record, allow_nan=False)
+
+
+def test_errors_of_5_1_are_those_of_a_transcription_after_1000_triplets():
+    errors = []
+    for seed in range(3):
+        data = erkle.hundred_points(1000, seed)
+        ((_, kernel),) = erkle.learn_online(erkle.PAPER, data, [1000], seed)
+        errors.append(erkle.share_wrong(kernel, data.test))
+    assert np.mean(errors) == pytest.approx(0.321, abs=0.006)
+
+
+def test_triplets_to_learn_from_and_to_test_on_are_disjoint(data_set):
+    data_set("music")
+    data = erkle.hundred_points(10_000, 0)
+    assert len(data.train) + len(data.test) == 485_100
+    assert not common(data.train, data.test)
+    data = erkle.music_data(0.0, 1)
+    assert (len(data.train), len(data.validation), len(data.test)) == (6000, 500, 2590)
+    assert not common(data.train, data.test)
+    assert not common(data.validation, data.test)
+    assert not common(data.train, data.validation)
+
+
+def test_the_two_triplets_of_an_answer_about_cars_stay_together(data_set):
+    data_set("cars")
+    data = erkle.few_triplets("cars", 1000, 1)
+    assert (len(data.train), len(data.validation), len(data.test)) == (1000, 600, 1000)
+    for part in (data.train, data.validation, data.test):
+        np.testing.assert_array_equal(part[::2], part[1::2, [2, 1, 0]])
+
+
+def common(one, other):
+    return set(map(tuple, one.tolist())) & set(map(tuple, other.tolist()))
+
+
+def test_only_triplets_to_learn_from_are_turned_around(data_set):
+    data_set("music")
+    as_they_are, turned = erkle.music_data(0.0, 0), erkle.music_data(0.3, 0)
+    np.testing.assert_array_equal(as_they_are.test, turned.test)
+    assert np.mean((as_they_are.train != turned.train).any(axis=1)) == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_published_gradient_has_one_side_of_the_exact_one_and_its_projection_is_not_the_nearest():
+    data = erkle.hundred_points(300, 0)
+    random = np.random.default_rng(0)
+    kernel = np.eye(100) + 0.1 * random.normal(size=(100, 100))
+    kernel = kernel @ kernel.T
+    for name in ("ste", "gnmds", "ckl"):
+        loss = as_loss(name, 2)
+        value, gradient = erkle.loss_and_gradient(kernel, data.train, loss)
+        assert not np.allclose(gradient, gradient.T)
+        direction = random.normal(size=kernel.shape)
+        direction += direction.T
+        moved, _ = erkle.loss_and_gradient(kernel + 1e-6 * direction, data.train, loss)
+        exact = 0.5 * (gradient + gradient.T)
+        assert (moved - value) / 1e-6 == pytest.approx(np.sum(exact * direction), rel=1e-3, abs=1e-2)
+    step = np.eye(100) - 0.3 * gradient
+    nearest = erkle.step_down(np.eye(100), gradient, 0.3, published=False)
+    published = erkle.project_published(step)
+    symmetric = 0.5 * (step + step.T)
+    assert np.linalg.norm(published - symmetric) > 1.05 * np.linalg.norm(nearest - symmetric)
+
+
+def test_the_published_code_is_worse_than_the_optimum_and_tau_is_chosen_without_the_test_triplets():
+    data = erkle.hundred_points(2000, 0)
+    method = erkle.Batch("ste", erkle.optimum, (0.3, 3.0))
+    _, (by, tau, _) = erkle.learn_batch(method, data, 2000)
+    other = erkle.Data(data.train, data.test[:, [0, 2, 1]], data.n_objects)  # other test triplets, same choice
+    _, (_, same, kernel) = erkle.learn_batch(method, other, 2000)
+    assert (by, tau) == ("validation", same)
+    published = erkle.published_batch(data.train, "ste", tau, 100)
+    assert erkle.share_wrong(published, data.test) > erkle.share_wrong(kernel, data.test) + 0.02
