@@ -6,6 +6,7 @@ the same noise. The best fixed pair is the one with the lowest mean error on the
 could have known. Each split is appended to a file as it ends and is not repeated when the run is started again.
 
     python default_quality.py OBJECTS SPLITS [MINUTES]
+    python default_quality.py default      # the default anew, in every split that is there: the pairs do not change
 """
 
 import json
@@ -30,6 +31,10 @@ QUESTION = "Error of the default map above that of the best fixed loss and ridge
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    if sys.argv[1:] == ["default"]:
+        rows = [row | measured_default(*answers_of(*key(row))) for row in details()]
+        DETAILS.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return write("default_quality", QUESTION, summary())
     n_objects, n_splits = (int(argument) for argument in sys.argv[1:3]) if len(sys.argv) > 2 else (60, 10)
     deadline = time.monotonic() + 60 * (float(sys.argv[3]) if len(sys.argv) > 3 else float("inf"))
     done = {key(row) for row in details()}
@@ -46,20 +51,30 @@ def main() -> None:
         if time.monotonic() > deadline:
             break
         with DETAILS.open("a") as file:
-            file.write(
-                json.dumps(setting | measured(**{name.replace(" ", "_"): setting[name] for name in setting}))
-                + "\n"
-            )
+            file.write(json.dumps(setting | measured(*answers_of(*key(setting)))) + "\n")
         write("default_quality", QUESTION, summary())
 
 
-def measured(objects, dims, noise, answers_per_object, split) -> dict:
+def answers_of(objects, dims, noise, answers_per_object, split) -> tuple:
     points = np.random.default_rng([split, objects, dims]).normal(size=(objects, dims))
     train = comparisons_from_points(points, objects * answers_per_object, noise=NOISE[noise], random_state=split)
     test = comparisons_from_points(points, 20_000, noise=NOISE[noise], random_state=10_000 + split)
+    return train, test, dims, split
+
+
+def measured_default(train, test, dims, split) -> dict:
     begun = time.process_time()
     default = OrdinalEmbedding(dims, random_state=split).fit(train)
     seconds = time.process_time() - begun
+    return {
+        "default": 1.0 - default.score(test),
+        "loss": type(default.loss_).__name__,
+        "regularization": default.regularization_,
+        "cpu seconds": seconds,
+    }
+
+
+def measured(train, test, dims, split) -> dict:
     fixed = {
         loss: [
             1.0 - OrdinalEmbedding(dims, loss, regularization=ridge, random_state=split).fit(train).score(test)
@@ -67,13 +82,7 @@ def measured(objects, dims, noise, answers_per_object, split) -> dict:
         ]
         for loss in LOSSES
     }
-    return {
-        "default": 1.0 - default.score(test),
-        "loss": type(default.loss_).__name__,
-        "regularization": default.regularization_,
-        "cpu seconds": seconds,
-        "fixed": fixed,
-    }
+    return measured_default(train, test, dims, split) | {"fixed": fixed}
 
 
 def key(row) -> tuple:

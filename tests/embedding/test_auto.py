@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
-from nearer.embedding import estimator as module
+from nearer.embedding import fitting as module
 from nearer.embedding.settings import RIDGES, Fold, mean_map, with_near_ties
 from nearer.losses import LOSSES, STE, TSTE, ops
 from nearer.selection import Selection, Trial, plot, table

@@ -1,32 +1,26 @@
 """OrdinalEmbedding: points whose distances satisfy comparisons, as a scikit-learn estimator.
 
-``fit`` checks its input, states the problem (:mod:`nearer.embedding.problem`), has a solver
-(:mod:`nearer.embedding.solvers`) solve it under a monitor, and sets the learned attributes.
+``fit`` checks its input and has points fitted (:mod:`nearer.embedding.fitting`): settings are chosen, the problem
+(:mod:`nearer.embedding.problem`) is stated, and a solver (:mod:`nearer.embedding.solvers`) solves it under a monitor.
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.blas import blas_threads_for
 from nearer.certificate import certify
 from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator
-from nearer.embedding.escape import escape
+from nearer.embedding.fitting import fit_map
 from nearer.embedding.incremental import KeptAnswers, learn
-from nearer.embedding.init import center, random_points, rescale, spread_apart, unfold
-from nearer.embedding.problem import Problem
-from nearer.embedding.settings import DEFAULTS, SETTINGS, mean_map, select_settings
-from nearer.embedding.solvers import LBFGS, SOLVERS
+from nearer.embedding.solvers import SOLVERS
 from nearer.iterative import IterativeEstimator
-from nearer.losses import LOSSES, as_loss, baseline_loss
-from nearer.metrics import triplet_error
+from nearer.losses import LOSSES, as_loss
 from nearer.models import SavedModel
-from nearer.monitor import Judge, Monitor, Result
 from nearer.parameters import (
     AUTO,
     BOOL,
@@ -35,17 +29,13 @@ from nearer.parameters import (
     check_parameters,
     either,
     is_auto,
-    n_threads,
     parametrized,
     unchanged_on_failure,
 )
 from nearer.predict import EmbeddingPredictor
 from nearer.solver import as_solver
 
-FEW_ROWS = 2_000  # up to here threads wait for the interpreter longer than they save
 LARGEST = 1e9  # of the coordinates of a start
-SHORT = 30  # iterations after which the maps of the folds are compared
-SEARCH_SHARE = 0.8  # of max_seconds at most, so that time is left for the fit
 
 
 @parametrized
@@ -209,45 +199,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self._check_init(n)
         random = child_generator(self.random_state)
         train, held_out = self._hold_out(comparisons, random)
-        result = self._fit_map(train, random, held_out=held_out)
+        result = fit_map(self, train, random, held_out=held_out)
         self.names_, self.n_features_in_ = comparisons.names, comparisons.shape[1]
         self.n_samples_seen_ = len(comparisons)
         self._kept = KeptAnswers.of_fit(comparisons) if self.keep_answers else None
         self._set_result(result, stacklevel=4)
-
-    def _fit_map(
-        self,
-        train: Comparisons,
-        random: np.random.Generator,
-        settings: dict[str, Any] | None = None,
-        points: np.ndarray | None = None,
-        held_out: Comparisons | None = None,
-        n_folds: int | None = None,
-    ) -> Result:
-        """Fit points to answers: with other settings than the parameters, and also from these points, if given."""
-        with blas_threads_for(1), self._monitor(view=lambda points: {"points": points}) as monitor:
-            starts: list[np.ndarray] = []
-            ties: list[dict[str, Any]] = []
-            if settings is None:
-                settings, starts, ties = self._select(train, random, monitor, n_folds)
-            loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
-            if held_out is not None:
-                monitor.judge = judge_of(held_out, loss, random)
-            monitor.saddle = baseline_loss(loss)
-            monitor.tol = self.tol * baseline_loss(loss)
-            if points is not None and points.shape[1] != settings["n_components"]:
-                points = None
-            with Problem(train, loss, ridge, self._n_threads(train), random) as problem:
-                result = self._best_start(problem, train, starts, points, settings["n_components"], monitor)
-            if ties and not result.cut_short:
-                result = replace(result, solution=self._average(result.solution, ties, train, random, monitor))
-        self.embedding_ = center(result.solution, coerce.mentioned_objects(train))
-        self.loss_, self.regularization_ = loss, ridge
-        self.energy_ = Problem(train, loss, 0.0, 1, random).energies(self.embedding_)
-        return result
-
-    def _n_threads(self, train: Comparisons) -> int:
-        return n_threads(self.n_jobs) if len(train) > FEW_ROWS else 1
 
     def _check_combinations(self) -> None:
         if isinstance(self.loss, str) and self.loss not in ("auto", *LOSSES):
@@ -289,88 +245,6 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         if len(held_out) == 0 or len(train) == 0:
             raise ValueError(f"{len(comparisons)} comparisons are too few to hold some out for early stopping")
         return train, held_out
-
-    def _select(
-        self, train: Comparisons, random: np.random.Generator, monitor: Monitor, n_folds: int | None
-    ) -> tuple[dict[str, Any], list[np.ndarray], list[dict[str, Any]]]:
-        """Return the settings, chosen where they are "auto", and if there was a choice points to start from and ties."""
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        auto = [name for name in SETTINGS if is_auto(settings[name])]
-        if not auto:
-            return settings, [], []
-        with monitor.limited(SEARCH_SHARE):
-            selection = select_settings(
-                train,
-                list(LOSSES) if "loss" in auto else [self.loss],
-                None if "regularization" in auto else [float(self.regularization)],
-                None if "n_components" in auto else int(self.n_components),
-                lambda part, n_components: self._start(part, n_components, random, monitor, 1),
-                random,
-                monitor,
-                self._n_threads(train),
-                n_folds,
-            )
-        self.selection_ = selection.records()
-        if selection.chosen is None:
-            return settings | {name: DEFAULTS[name] for name in auto}, [], []
-        return selection.chosen.settings, selection.chosen.solutions, [t.settings for t in selection.averaged]
-
-    def _best_start(
-        self,
-        problem: Problem,
-        train: Comparisons,
-        starts: list[np.ndarray],
-        points: np.ndarray | None,
-        n_components: int,
-        monitor: Monitor,
-    ) -> Result:
-        """Solve the problem from the best of the starts or new ones, and from the map so far; return the best."""
-        solver, results = as_solver(self.solver, SOLVERS), []
-        pull = 0.5 * problem.ridge * problem.n_objects
-        for number in range(self.n_init + (points is not None)):
-            if number == self.n_init and points is not None:
-                start = rescale(points, train, problem.loss, pull)
-            elif starts and number == 0:
-                start = most_promising(starts, problem, monitor)
-            else:
-                start = self._start(train, n_components, problem.random, monitor, problem.n_jobs)
-                start = start if self.init is not None else rescale(start, train, problem.loss, pull)
-            attempt = monitor.restart()
-            result = solver.solve(problem, start, attempt)
-            if self.escape:
-                result, attempt = escape(problem, train, solver, result, attempt)
-            results.append((attempt.outcome, result))
-            if result.cut_short:
-                break
-        return min(results, key=lambda pair: pair[0])[1]
-
-    def _average(
-        self,
-        points: np.ndarray,
-        ties: list[dict[str, Any]],
-        train: Comparisons,
-        random: np.random.Generator,
-        monitor: Monitor,
-    ) -> np.ndarray:
-        """Return the mean of a map and of those that settings about as good lead to from there."""
-        maps = [points]
-        for settings in ties:
-            loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
-            with Problem(train, loss, ridge, 1, random) as problem:
-                start = rescale(points, train, loss, 0.5 * problem.ridge * problem.n_objects)
-                child = monitor.child(self.max_iter, self.tol * baseline_loss(loss))
-                maps.append(LBFGS().solve(problem, start, child).solution)
-        return mean_map(maps)
-
-    def _start(
-        self, part: Comparisons, n_components: int, random: np.random.Generator, monitor: Monitor, n_jobs: int
-    ) -> np.ndarray:
-        """Return points to start from: those of ``init``, or some that unfold."""
-        if self.init is not None and len(self.init) == part.n_objects:  # fewer if partial_fit has added objects
-            return spread_apart(np.array(self.init, dtype=np.float64, order="C")).astype(self.dtype)
-        if n_components >= part.n_objects:  # few answers of a stream: more objects will follow
-            return random_points(part.n_objects, n_components, self.dtype, random)
-        return unfold(part, n_components, dtype=self.dtype, n_jobs=n_jobs, random=random, monitor=monitor)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further answers, one or many, also about new objects.
@@ -465,25 +339,3 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     @stream_.setter
     def stream_(self, stream: dict[str, Any]) -> None:
         self._read_stream = stream
-
-
-def most_promising(starts: list[np.ndarray], problem: Problem, monitor: Monitor) -> np.ndarray:
-    """Return the start whose objective is lowest after a few iterations."""
-    if len(starts) == 1:
-        return starts[0]
-
-    def promise(start: np.ndarray) -> float:
-        return LBFGS().solve(problem, start, monitor.child(SHORT)).history[-1]["loss"]
-
-    return min(starts, key=promise)
-
-
-def judge_of(held_out: Comparisons, loss: Any, random: np.random.Generator) -> Judge:
-    """Return a judge of points by their errors, and then their loss, on held-out answers."""
-    problem = Problem(held_out, loss, 0.0, 1, random)
-
-    def judge(points: np.ndarray) -> tuple[tuple[float, ...], dict[str, float]]:
-        value, error = problem.value_and_gradient(points)[0], triplet_error(points, held_out)
-        return (error, value), {"held_out_loss": value, "held_out_error": error}
-
-    return judge

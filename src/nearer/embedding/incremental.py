@@ -15,11 +15,12 @@ from scipy.linalg import orthogonal_procrustes
 
 from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator, resumed_generator
+from nearer.embedding.fitting import average_ties, fit_map, threads_of
 from nearer.embedding.init import center, random_points
 from nearer.embedding.problem import Problem
 from nearer.embedding.settings import DEFAULTS, SETTINGS
 from nearer.embedding.solvers import LBFGS
-from nearer.losses import baseline_loss
+from nearer.losses import LOSSES, baseline_loss
 from nearer.monitor import Monitor
 from nearer.parameters import is_auto
 
@@ -31,7 +32,6 @@ GROWTH = 0.02  # by which the answers have grown when they refine the map
 REFINE_ITER, REFINE_TOL = 10, 1e-4
 FIT_GROWTH = 0.25  # by which they have grown when new starts are tried
 ENOUGH = 600  # rows from which settings are chosen: of fewer the choice was no better than the defaults
-N_FOLDS = 5  # of a choice that is soon made again
 PRIOR_ROWS, MAX_PRIOR = 30.0, 0.3  # until then the ridge is worth this number of rows, but no more than this
 
 
@@ -173,7 +173,8 @@ def _fit_anew(model: Any, kept: KeptAnswers, n_objects: int) -> None:
     selection = getattr(model, "selection_", None)
     if before is not None:
         before, _ = _add_points(before, model.energy_, kept.parts[0], random)
-    result = model._fit_map(kept.parts[0], random, settings, before, n_folds=N_FOLDS)
+    ties = () if settings is None else _ties_so_far(model, float(settings["regularization"]))
+    result = fit_map(model, kept.parts[0], random, settings, before, ties=ties)
     model._set_result(result, warn=False)
     if before is not None and before.shape == model.embedding_.shape:
         rotation, _ = orthogonal_procrustes(model.embedding_, before)
@@ -202,6 +203,18 @@ def _settings_so_far(model: Any, kept: KeptAnswers) -> dict[str, Any]:
         }
     parameters = {name: getattr(model, name) for name in SETTINGS}
     return {name: auto[name] if is_auto(value) else value for name, value in parameters.items()}
+
+
+def _ties_so_far(model: Any, ridge: float) -> list[dict[str, Any]]:
+    """Return the settings whose maps the last choice averaged with the chosen one, at the ridge that is now due."""
+    records = getattr(model, "selection_", None) or []
+    averaged = [record for record in records if record.get("averaged")]
+    if not averaged:
+        return []
+    (chosen,) = [record for record in averaged if record["chosen"]]
+    others = [{name: record[name] for name in SETTINGS} for record in averaged if record is not chosen]
+    share = ridge / chosen["regularization"]
+    return [tie | {"regularization": share * tie["regularization"]} for tie in others if tie["loss"] in LOSSES]
 
 
 def _move_locally(model: Any, answers: Comparisons) -> None:
@@ -251,8 +264,11 @@ def _refine(model: Any, kept: KeptAnswers, n_objects: int) -> None:
         model.regularization_ *= kept.n_refined / kept.n_rows
     loss, random = model.loss_, child_generator(model.random_state)
     monitor = Monitor(REFINE_ITER, REFINE_TOL * baseline_loss(loss))
-    with Problem(answers, loss, model.regularization_, model._n_threads(answers), random) as problem:
-        result = LBFGS().solve(problem, model.embedding_, monitor)
-        model.embedding_ = center(result.solution, coerce.mentioned_objects(answers))
+    with Problem(answers, loss, model.regularization_, threads_of(model, answers), random) as problem:
+        points = LBFGS().solve(problem, model.embedding_, monitor).solution
+        ties = _ties_so_far(model, model.regularization_)
+        if ties:
+            points = average_ties(model, points, ties, answers, random, monitor, REFINE_ITER)
+        model.embedding_ = center(points, coerce.mentioned_objects(answers))
         model.energy_ = problem.energies(model.embedding_)
     model._kept = kept.refined()

@@ -79,7 +79,6 @@ def select_settings(
     random: np.random.Generator,
     monitor: Monitor,
     n_jobs: int,
-    n_folds: int | None = None,
 ) -> Selection:
     """Return what was tried, and the best of it.
 
@@ -101,8 +100,6 @@ def select_settings(
         Of the whole fit.
     n_jobs : int
         Threads.
-    n_folds : int, optional
-        How many folds; by default ten of few answers, five of many.
     """
     n = comparisons.n_objects
     enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
@@ -111,9 +108,8 @@ def select_settings(
     if comparisons.weights is not None:
         weights = comparisons.weights / comparisons.weights.max()  # the mean of huge ones would overflow
         comparisons = Comparisons(comparisons, weights=weights / weights.mean())
-    if n_folds is None and n_components is not None and len(comparisons) < max(FEW_ROWS, FEW_PER_OBJECT * n):
-        n_folds = MANY_FOLDS
-    folds = answer_folds(comparisons, random, enough, *([] if n_folds is None else [n_folds]))
+    few = n_components is not None and len(comparisons) < max(FEW_ROWS, FEW_PER_OBJECT * n)
+    folds = answer_folds(comparisons, random, enough, *([MANY_FOLDS] if few else []))
     if not folds:
         return Selection([], None)
     # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.
@@ -146,7 +142,7 @@ def select_settings(
         selection = race(
             ladders, parts(), fit, Fold.judge, monitor, what=what, n_folds=len(folds), until=until, n_jobs=n_jobs
         )
-        return with_near_ties(selection, built) if n_folds == MANY_FOLDS else selection
+        return with_near_ties(selection, built) if few else selection
 
     if n_components is None:
         return _fewest_dimensions(run, n - 1, monitor)
