@@ -181,3 +181,20 @@ def test_verdicts_follow_from_the_numbers(shift, itml, seeds, reached, best):
     verdicts = {verdict.claim: verdict.holds for verdict in table.verdicts(table.table(results), results)}
     assert verdicts["SDCA reaches its printed mAP, to 0.02"] is reached
     assert verdicts["SDCA is better than all other methods"] is best
+
+
+@pytest.mark.parametrize(
+    ("ours", "other", "holds"),
+    [
+        ([0.5, 0.6, 0.7], [0.4, 0.5, 0.6], True),
+        ([0.4, 0.5, 0.6], [0.5, 0.6, 0.7], False),
+        ([0.5, 0.6, 0.7], [0.6, 0.5, 0.7], None),
+        ([0.51], [0.5], None),
+        ([0.55], [0.5], True),
+        ([], [0.5], None),
+    ],
+)
+def test_differences_within_the_noise_decide_nothing(ours, other, holds):
+    results = [({"set": "a", "method": "SDCA", "seed": seed}, {"mAP": value}) for seed, value in enumerate(ours)]
+    results += [({"set": "a", "method": "LEGO", "seed": seed}, {"mAP": value}) for seed, value in enumerate(other)]
+    assert sdca.better_than_all("a claim", results, ["SDCA", "LEGO", "ITML"]).holds is holds
