@@ -91,7 +91,11 @@ def test_projected_gradient_descends_along_the_gradient(loss):
     moved = (after @ after.T - gram) / (-step_size * n)
 
     def mean_loss(gram):
-        return as_loss(svrg_sbb.LOSSES[loss], n).value(*svrg_sbb.squared_distances(gram, rows)).mean()
+        return (
+            as_loss(svrg_sbb.LOSSES[loss], n)
+            .value(*svrg_sbb.squared_distances(gram, svrg_sbb.pairs_of(rows, n)))
+            .mean()
+        )
 
     for i, j in ((0, 0), (0, 1), (4, 7)):
         change = np.zeros((n, n))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]  # the near and the far pair of each triplet, as numbers
 Results = Sequence[tuple[Trial, Any]]
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -159,7 +160,8 @@ def project_gradient(
     loss: str, step_size: float, rows: NDArray[np.int32], start: Floats, budget: float, path: Path
 ) -> Floats:
     """Run the convex method as printed, G ← Π(G − η n ∇L(G)) without a ridge; return points X with XXᵀ = G."""
-    n, usable, (a, b, c), points = len(start), as_loss(LOSSES[loss], start.shape[1]), rows.astype(np.intp).T, start
+    n, usable, points = len(start), as_loss(LOSSES[loss], start.shape[1]), start
+    pairs = pairs_of(rows, n)
     with Monitor(
         max_iter=round(budget),
         callback=lambda record: path.follow(record, len(rows)),
@@ -167,26 +169,32 @@ def project_gradient(
     ) as monitor:
         while True:
             gram = points @ points.T
-            near, far = squared_distances(gram, rows)
+            near, far = squared_distances(gram, pairs)
             value = float(usable.value(near, far).mean())
             if not monitor.go_on(points, loss=value, step_size=step_size, evaluations=len(rows)):
                 return points
-            pairs, slopes = np.concatenate([a * n + b, a * n + c]), np.concatenate(usable.slopes(near, far))
-            half = np.bincount(pairs, slopes / len(rows), n * n).reshape(n, n)
+            slopes = np.concatenate(usable.slopes(near, far)) / len(rows)
+            half = np.bincount(np.concatenate(pairs), slopes, n * n).reshape(n, n)
             pulls = half + half.T
             points = psd_points(gram - step_size * n * (np.diag(pulls.sum(axis=1)) - pulls))
 
 
-def squared_distances(gram: Floats, rows: NDArray[np.int32]) -> tuple[Floats, Floats]:
+def pairs_of(rows: NDArray[np.int32], n_objects: int) -> Pairs:
+    """Return the places of the near and of the far pairs in a table of all pairs of objects."""
+    a, b, c = rows.T.astype(np.intp)
+    return a * n_objects + b, a * n_objects + c
+
+
+def squared_distances(gram: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
     """Return the squared distances of the near and of the far pairs, from inner products."""
     square = np.diagonal(gram)
-    table = square[:, None] + square - 2.0 * gram
-    return table[rows[:, 0], rows[:, 1]], table[rows[:, 0], rows[:, 2]]
+    table = (square[:, None] + square - 2.0 * gram).ravel()
+    return table[pairs[0]], table[pairs[1]]
 
 
-def error(gram: Floats, rows: NDArray[np.int32]) -> float:
+def error(gram: Floats, pairs: Pairs) -> float:
     """Return the share of triplets that points with these inner products violate."""
-    near, far = squared_distances(gram, rows)
+    near, far = squared_distances(gram, pairs)
     return float(np.mean(~(near < far)))
 
 
@@ -230,9 +238,9 @@ def start_at(seed: int, n_objects: int, n_dims: int = 10) -> Floats:
     return np.random.default_rng([7, seed]).uniform(size=(n_objects, n_dims))
 
 
-def to_goal(rows: NDArray[np.int32]) -> Path:
+def to_goal(pairs: Pairs) -> Path:
     """Return a path that ends where the training error is at most 0.15."""
-    return Path(lambda path, points: error(points @ points.T, rows) <= GOAL)
+    return Path(lambda path, points: error(points @ points.T, pairs) <= GOAL)
 
 
 @lru_cache(maxsize=64)
@@ -245,12 +253,12 @@ def tuned_step(loss: str, method: str, n_objects: int, by: str) -> float:
     if method not in CANDIDATES:
         return 1.0  # SVRG-SBB has none
     train, _ = simulate(TUNING, n_objects)
-    start, scores = start_at(10_000, n_objects), []
+    start, pairs, scores = start_at(10_000, n_objects), pairs_of(train, n_objects), []
     for step_size in CANDIDATES[method]:
         errors: list[float] = []
 
         def watch(path: Path, points: Floats, errors: list[float] = errors) -> bool:
-            errors.append(error(points @ points.T, train))
+            errors.append(error(points @ points.T, pairs))
             return by == "goal" and errors[-1] <= GOAL
 
         path = Path(watch)
@@ -474,16 +482,16 @@ class Figure2(Experiment):
     def run(self, trial: Trial) -> Row:
         """Return the errors on the held-out triplets at 0, 3, 6, … counts."""
         train, test = simulate(0, trial["objects"])
-        test = test[: trial["held_out"]]
+        pairs = pairs_of(test[: trial["held_out"]], trial["objects"])
         if trial["method"] == SOLVED:
             model = convex_solution(trial["loss"], train, trial["objects"])
-            return {"errors": rounded([error(model.kernel_, test)]), "chosen": model.regularization_}
+            return {"errors": rounded([error(model.kernel_, pairs)]), "chosen": model.regularization_}
         settings, chosen = settings_of(trial, by="curve")
         seen: list[tuple[float, float]] = []
 
         def watch(path: Path, points: Floats) -> None:
             if not seen or path.counts[-1] - seen[-1][0] >= 3 - 1e-9 or path.counts[-1] % 3 == 0:
-                seen.append((path.counts[-1], error(points @ points.T, test)))
+                seen.append((path.counts[-1], error(points @ points.T, pairs)))
 
         start = start_at(trial["start"], trial["objects"])
         run_method(
@@ -711,16 +719,17 @@ class Table1(Experiment):
         train, _ = simulate(0, trial["objects"])
         if trial["method"] == SOLVED:
             return self._run_solved(trial, train)
+        pairs = pairs_of(train, trial["objects"])
         loss, method, seed = trial["loss"], trial["method"], trial["start"]
         settings, chosen = settings_of(trial, by="goal")
         start, budget = start_at(seed, trial["objects"]), trial["budget"] / (20 if method == CVX else 1)
-        run_method(loss, method, settings, train, start, 3, to_goal(train), seed)  # compiles the loops
+        run_method(loss, method, settings, train, start, 3, to_goal(pairs), seed)  # compiles the loops
         seconds: list[float] = []
         counts, reached = 0.0, False
         while len(seconds) < 5 and (not seconds or seconds[0] < 0.1):
-            path = to_goal(train)
+            path = to_goal(pairs)
             points = run_method(loss, method, settings, train, start, budget, path, seed)
-            reached = error(points @ points.T, train) <= GOAL
+            reached = error(points @ points.T, pairs) <= GOAL
             seconds.append(path.seconds[-1])
             counts = path.counts[-1]
         shortest = rounded([min(seconds)])[0]
@@ -728,13 +737,13 @@ class Table1(Experiment):
 
     def _run_solved(self, trial: Trial, train: NDArray[np.int32]) -> Row:
         """Time the solver of the convex program; it starts at equal distances."""
-        seconds: list[float] = []
+        pairs, seconds = pairs_of(train, trial["objects"]), []
         for _ in range(6):  # the first compiles
             errors: list[float] = []
             times: list[float] = []
 
             def watch(record: dict[str, Any], errors: list[float] = errors, times: list[float] = times) -> bool:
-                errors.append(error(record["kernel"], train))
+                errors.append(error(record["kernel"], pairs))
                 times.append(record["seconds"])
                 return errors[-1] <= GOAL
 
@@ -1032,7 +1041,7 @@ class Table2(Experiment):
         )
         points, chosen = self._learn(trial, train, held_out)
         placed = FeatureMap(alpha=0.1).fit(known.X, points).transform(known.X_test)
-        wrong = rounded([error(points @ points.T, held_out)])[0]
+        wrong = rounded([error(points @ points.T, pairs_of(held_out, len(points)))])[0]
         return {**self._rounded(retrieval(placed, known.y_test)), "chosen": chosen, "held-out error": wrong}
 
     def _learn(
@@ -1061,7 +1070,8 @@ class Table2(Experiment):
             step_size, ridge = (value, 0.0) if method in step_of else (1.0, value)
             solver = solver_of(method, released, step_size, epsilon=released.epsilon)
             found.append(descend(loss, solver, train, start, budget, Path(no_watch), trial["seed"], ridge))
-        best = int(np.argmin([error(points @ points.T, held_out) for points in found]))
+        pairs = pairs_of(held_out, n)
+        best = int(np.argmin([error(points @ points.T, pairs) for points in found]))
         return found[best], candidates[best] if len(candidates) > 1 else None
 
     def _rounded(self, measures: Row) -> Row:
