@@ -738,10 +738,10 @@ class Figure4(Experiment):
                     f"rank {rank}: " + ", ".join(f"{init} {value:.3f}" for init, value in values.items())
                     for rank, values in starts.items()
                 )
-                low, high = ranks[0], [rank for rank in ranks if rank >= 150]
+                low, high = ([rank for rank in ranks if (rank >= 150) == above] for above in (False, True))
                 for claim, places, init in (
-                    (f"the identity is the best start at low rank (here {low})", [low], "identity"),
-                    ("zero is the best start at ranks of 150 and more", high, "zero"),
+                    ("the identity is LORETA's best start at ranks below 150", low, "identity"),
+                    ("zero is LORETA's best start at ranks of 150 and more", high, "zero"),
                 ):
                     holds = all(starts[rank][init] == max(starts[rank].values()) for rank in places)
                     found.append(Verdict(f"{which}, {claim}", holds if places else None, shown))
