@@ -5,9 +5,10 @@ mini-batch has arrived. Errors are shares of triplets (a, b, c), "a is nearer to
 the kernel are not in that order; with K = I all of them are wrong.
 
 Every batch method is run twice. "Optimum" is the convex program (3.3) itself, solved to a small gap. "Published code" is
-what the public MATLAB functions gnmds_k, ste_k and ckl_k (van der Maaten and Weinberger, reference [26]) compute, which
-the paper says it used: their gradient has the entries (a, b) and (a, c) of G but not (b, a) and (c, a). The matrix is then
-not symmetric, its eigenvectors are not orthogonal, and V max(Λ, 0) Vᵀ is not the nearest positive semidefinite matrix.
+what the public MATLAB functions gnmds_k, ste_k and ckl_k (van der Maaten and Weinberger, reference [26]) compute,
+which the paper says it used. Their gradient has the entries (a, b) and (a, c) of G but not (b, a) and (c, a): the
+matrix is not symmetric, its eigenvectors are not orthogonal, and V max(Λ, 0) Vᵀ is not the nearest positive semidefinite
+matrix.
 """
 
 import time
