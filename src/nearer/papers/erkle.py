@@ -412,7 +412,7 @@ class Figure1ab(Experiment):
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.5, "full": 60.0}
+    minutes: ClassVar = {"quick": 1.0, "full": 30.0}
     rules = (
         "PA-ERKLE, β = 1",
         "STE-ERKLE, δ = 1, β = 1",
@@ -549,7 +549,7 @@ class Figure1c(Experiment):
             "methods": [*betas, *steps], "answers": 10_000, "passes": [1, 2, 5, 10, 20, 50, 100], "seeds": 5
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.5, "full": 15.0}
+    minutes: ClassVar = {"quick": 0.3, "full": 10.0}
 
     def trials(self, methods: list[str], answers: int, passes: list[int], seeds: int) -> list[Trial]:
         """Return a trial per seed and method; each β of ERKLE is one."""
@@ -722,7 +722,7 @@ class Figure2(Experiment):
             "deltas": [0.3, 1.0, 3.0], "kinds": ["projected gradient"], "printed": 2000, "seeds": 1,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.7, "full": 70.0}
+    minutes: ClassVar = {"quick": 0.3, "full": 70.0}
 
     def trials(
         self,
@@ -992,7 +992,7 @@ class Figure3(Experiment):
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.7, "full": 40.0}
+    minutes: ClassVar = {"quick": 0.5, "full": 40.0}
 
     def trials(self, flipped: list[float], **sizes: Any) -> list[Trial]:
         """Return the trials for each share that is turned around."""
@@ -1145,7 +1145,7 @@ class Noise(Experiment):
             "flipped": [0.0, 0.1, 0.2, 0.3], "most": 12_000, "seeds": 3,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.5, "full": 25.0}
+    minutes: ClassVar = {"quick": 0.2, "full": 25.0}
 
     def trials(
         self, sets: list[str], methods: list[str], flipped: list[float], most: int, seeds: int
@@ -1212,13 +1212,13 @@ class Noise(Experiment):
         worst = max(next(iter(found.values())))
         told: list[str] = []
 
-        def lower(method: str, other: str, share: int) -> bool | None:
+        def lower(method: str, other: str, share: int) -> bool:
             better = [mean_at(found[name, method], share) < mean_at(found[name, other], share) for name in sets]
             told[:] = [
                 f"{name} {mean_at(found[name, method], share):.3f}, {mean_at(found[name, other], share):.3f}"
                 for name in sets
             ]
-            return better[0] if len(set(better)) == 1 else None
+            return all(better)
 
         verdicts = []
         for claim, method, other, share in (
@@ -1310,7 +1310,7 @@ class Figure4(Experiment):
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.5, "full": 20.0}
+    minutes: ClassVar = {"quick": 0.2, "full": 10.0}
 
     def trials(self, sets: list[str], **sizes: Any) -> list[Trial]:
         """Return the trials for each set."""
