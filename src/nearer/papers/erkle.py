@@ -283,6 +283,13 @@ def named(found: dict[str, Curve]) -> str:
     return ", ".join(f"{name} {mean_at(curve):.3f}" for name, curve in found.items())
 
 
+def ranks_of(found: dict[str, Curve]) -> str:
+    """Return the ranks at the first and at the last count of answers as text."""
+    return ", ".join(
+        f"{name} {mean_at(curve, min(curve)):.0f} to {mean_at(curve):.0f}" for name, curve in found.items()
+    )
+
+
 def choose(found: dict[str, Curve], *parts: str) -> dict[str, Curve]:
     """Return the curves with all these parts in their names."""
     return {name: curve for name, curve in found.items() if all(part in name for part in parts)}
@@ -1073,7 +1080,8 @@ class Figure3(Experiment):
                 if TEST not in name and "capped" not in name and ("ERKLE" in name or kind in name)
             }
             said.add(rule(found, kind))
-            told.append(f"{share:.0%} turned around: {named(found)}")
+            values = ranks_of(choose(found, "Batch")) if measured == "rank" else named(found)
+            told.append(f"{share:.0%} turned around: {values}")
         return Verdict(claim, said.pop() if len(said) == 1 else None, "; ".join(told))
 
     @staticmethod
