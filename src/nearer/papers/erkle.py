@@ -1033,6 +1033,8 @@ class Figure3(Experiment):
                 label = {"test": ERROR, "train": "training error", "rank": "rank of the kernel"}[measured]
                 draw_curves(axes, chosen, OBSERVED, label)
                 axes.set_title(f"({title}) {share:.0%} turned around")
+                if measured == "rank":
+                    axes.set_yscale("log")
         share_legend(figure, 3)
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
