@@ -20,7 +20,7 @@ from sklearn.preprocessing import normalize
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons.random_state import child_generator
-from nearer.features.validation import positive_weights, validate_features
+from nearer.features.validation import check_rows_differ, positive_weights, validate_features
 from nearer.models import SavedModel
 from nearer.parameters import (
     AUTO,
@@ -153,6 +153,7 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
             random = child_generator(self.random_state)
             table, numbers, weights = self._inputs(X, y, chunks, sample_weight, random)
             check_n_components(self, table)
+            check_rows_differ(table)
             with blas_threads_for(table.shape[1]):
                 self.shrinkage_, self.normalize_ = self._select(table, numbers, weights, random)
                 whitening = Whitening(table, numbers, weights)
