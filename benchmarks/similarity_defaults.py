@@ -126,7 +126,7 @@ def measure(name, kind, seed) -> dict:
     for method, kind_of_model in OURS.items():
         if method in DISTANCES and (issparse(X) or (method != "RCA" and X.shape[1] > MAX_DISTANCE_COLUMNS)):
             continue
-        options = {} if method in DISTANCES else {"validation": validation}
+        options = {"validation": validation} if method == "RCA" or method not in DISTANCES else {}
         options |= {} if method == "LMNN" else {"random_state": seed}
         begun = time.process_time()
         model = kind_of_model(**options).fit(X, y)

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from nearer import (
     ITML,
     LEGO,
+    LMNN,
     RCA,
     BilinearSimilarity,
     ComparisonKernel,
@@ -62,7 +63,7 @@ def test_rows_that_are_all_the_same_are_refused(learner, form):
 
 @pytest.mark.parametrize("learner", [LEGO(), ITML(), RCA()], ids=str)
 def test_metrics_refuse_rows_that_are_all_the_same(learner):
-    with pytest.raises(ValueError, match="rows of X are the same"):
+    with pytest.raises(ValueError, match="all rows of X are the same"):
         learner.fit(np.ones((30, 3)), np.repeat([0, 1, 2], 10))
 
 
@@ -83,6 +84,20 @@ def test_rca_says_that_a_single_class_teaches_nothing():
 def test_features_that_cannot_be_squared_are_refused(size):
     with pytest.raises(ValueError, match=r"the largest feature is .*: products of two features"):
         FeatureMap().fit(size * X, X[:, :2])
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+@pytest.mark.parametrize("learner", [LEGO(), ITML(), LMNN()], ids=str)
+def test_metrics_refuse_features_that_cannot_be_squared(learner, size):
+    with pytest.raises(ValueError, match=r"the largest feature is .*: products of four features"):
+        learner.fit(size * X, Y)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_rca_takes_features_of_any_size(size):
+    plain, scaled = (RCA(random_state=0).fit(table, Y) for table in (X, size * X))
+    assert scaled.shrinkage_ == plain.shrinkage_
+    np.testing.assert_allclose(scaled.distance(size * X[:9], size * X), plain.distance(X[:9], X), atol=1e-6)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

@@ -163,7 +163,7 @@ class LMNN(WithIndices, nearer.LMNN):
 
 class RCA(WithIndices, nearer.RCA):
     def __init__(self, n_components=None, preprocessor=None):
-        super().__init__(n_components)
+        super().__init__(n_components, shrinkage=0)
         self.preprocessor = preprocessor
 
     def fit(self, X, chunks):
@@ -172,7 +172,9 @@ class RCA(WithIndices, nearer.RCA):
 
 class RCA_Supervised(WithIndices, nearer.RCA):
     def __init__(self, n_components=None, n_chunks=100, chunk_size=2, preprocessor=None, random_state=None):
-        super().__init__(n_components, n_chunks=n_chunks, chunk_size=chunk_size, random_state=random_state)
+        super().__init__(
+            n_components, n_chunks=n_chunks, chunk_size=chunk_size, shrinkage=0, random_state=random_state
+        )
         self.preprocessor = preprocessor
 
     def fit(self, X, y):

@@ -69,16 +69,25 @@ def test_weights_of_classes(data, tmp_path):
         SoftmaxSimilarity(class_weight={"a": 0.0}).fit(X, names)
 
 
+@pytest.mark.parametrize("shrinkage", [0, 0.3])
 @pytest.mark.parametrize("n_components", [None, 1])  # two chunks differ in one direction
-def test_rca_with_weights_is_that_of_repeated_rows(data, n_components):
+def test_rca_with_weights_is_that_of_repeated_rows(data, n_components, shrinkage):
     X, y, weights, repeated, labels = data
     chunks, same_chunks = (np.where(numbers == 2, -1, numbers) for numbers in (y, labels))
     for given, same in (({"y": y}, {"y": labels}), ({"chunks": chunks}, {"chunks": same_chunks})):
-        weighted = RCA(n_components).fit(X, **given, sample_weight=weights)
+        weighted = RCA(n_components, shrinkage=shrinkage).fit(X, **given, sample_weight=weights)
         np.testing.assert_allclose(
-            weighted.components_, RCA(n_components).fit(repeated, **same).components_, rtol=1e-7
+            weighted.components_,
+            RCA(n_components, shrinkage=shrinkage).fit(repeated, **same).components_,
+            rtol=1e-7,
         )
-    assert np.abs(RCA().fit(X, y).components_ - RCA().fit(repeated, labels).components_).max() > 0.01
+    assert (
+        np.abs(
+            RCA(shrinkage=shrinkage).fit(X, y).components_
+            - RCA(shrinkage=shrinkage).fit(repeated, labels).components_
+        ).max()
+        > 0.01
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

@@ -165,8 +165,8 @@ def fit(
     Where answers say whose they are, a second interval takes people as the units. Where questions were asked more
     than once, the ceiling says what the best model could reach.
 
-    What is auto (loss, dimensions, regularization, learning rate, and other settings of bilinear and softmax) every
-    fit chooses by itself. Where a share is held out once, the second fit takes over what the first one chose
+    What is auto (loss, dimensions, regularization, learning rate, and other settings of bilinear, softmax and rca)
+    every fit chooses by itself. Where a share is held out once, the second fit takes over what the first one chose
     (the regularization of a map or kernel in proportion to the number of answers). --explain shows the choice.
 
     A kernel is a table of how similar any two objects are. It suits up to some thousand objects, and for the

@@ -58,7 +58,13 @@ def validate_features(
 
 
 def check_scale(table: Any, factors: str = "four") -> None:
-    """Raise a ValueError if a product of four features overflows or underflows; warn of rows that exceed all others.
+    """Raise a ValueError as :func:`check_range` does, and warn of rows that exceed all others."""
+    if check_range(table, factors) > 0:
+        _warn_of_outliers(table)
+
+
+def check_range(table: Any, factors: str = "four") -> float:
+    """Return the largest feature; raise a ValueError if a product of four of its size overflows or underflows.
 
     With ``factors="two"`` only products of two features matter.
     """
@@ -69,8 +75,7 @@ def check_scale(table: Any, factors: str = "four") -> None:
             f"the largest feature is {largest:.3g}: products of {factors} features overflow or underflow. "
             "Rescale the features, for example to -1 to 1"
         )
-    if largest > 0:
-        _warn_of_outliers(table)
+    return largest
 
 
 def _warn_of_outliers(table: Any) -> None:

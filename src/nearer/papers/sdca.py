@@ -131,7 +131,7 @@ def sdca_psd(value: float, seed: int) -> BilinearSimilarity:
 
 METHODS = {
     "Eucl": Method(lambda _, seed: Euclidean(), from_labels=True),
-    "RCA": Method(lambda _, seed: RCA(), from_labels=True),
+    "RCA": Method(lambda _, seed: RCA(shrinkage=0), from_labels=True),
     "LMNN": Method(lambda _, seed: LMNN(), from_labels=True),
     "ITML": Method(lambda value, seed: ITML(gamma=value, random_state=seed), STEP_SIZES),
     "LEGO": Method(lambda value, seed: LEGO(learning_rate=value, random_state=seed), STEP_SIZES),

@@ -5,7 +5,8 @@ from typing import Any
 from nearer.parameters import is_auto
 
 SEARCHED = (
-    "n_components", "loss", "shrinkage", "discriminant", "output", "weight", "regularization", "learning_rate",
+    "n_components", "loss", "shrinkage", "normalize", "discriminant", "output", "weight", "regularization",
+    "learning_rate",
 )  # fmt: skip
 
 
@@ -19,7 +20,7 @@ def chosen_settings(estimator: Any) -> dict[str, Any]:
         settings["shrinkage"] = estimator.shrinkage_  # None: the features as they are
     if hasattr(estimator, "label_factors_"):
         settings["rank"] = estimator.label_factors_.shape[1]
-    for name in ("discriminant", "output", "weight", "regularization", "learning_rate"):
+    for name in ("normalize", "discriminant", "output", "weight", "regularization", "learning_rate"):
         if name == "learning_rate" and getattr(estimator, "n_steps_", 1) == 0:
             continue  # no step was taken
         if getattr(estimator, f"{name}_", None) is not None:

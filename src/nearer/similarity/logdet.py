@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer.comparisons.random_state import RandomState, as_generator
-from nearer.features.validation import validate_features
+from nearer.features.validation import check_range, validate_features
 from nearer.jit import bind
 from nearer.monitor import Monitor
 from nearer.parameters import parametrized
@@ -48,8 +48,10 @@ def validate_pairs(
                 "pass labels y, comparisons, or pairs with their signs as y; got comparisons and pairs"
             )
         table = validate_features(model, X, reset=reset)
+        check_range(table)
         return table, _signed_pairs(pairs, y, len(table))
     table, labels, triplets = validate_input(model, X, y, comparisons, reset=reset, quadruplets=True)
+    check_range(table)
     if triplets is None:
         n = model.n_constraints or min(20 * len(np.unique(labels)) ** 2, MAX_TRIPLETS)
         triplets = comparisons_from_labels(labels, n, random)

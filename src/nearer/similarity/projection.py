@@ -80,10 +80,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         callable
             ``metric(u, v, squared=False)`` of vectors of shape (d,) or (1, d).
         """
-        components = self._projection.copy()
+        components, unit = self._projection.copy(), bool(getattr(self, "normalize_", False))
+        mean = getattr(self, "mean_", None)
+        mean = np.zeros(components.shape[1]) if mean is None else mean.copy()
 
         def metric(u: Any, v: Any, squared: bool = False) -> float:
-            moved = components @ (_as_vector(u, components.shape[1]) - _as_vector(v, components.shape[1]))
+            first, second = _as_vector(u, len(mean)), _as_vector(v, len(mean))
+            if unit:
+                points = normalize((np.stack([first, second]) - mean) @ components.T)
+                moved = points[0] - points[1]
+            else:
+                moved = components @ (first - second)
             square = float(moved @ moved)
             return square if squared else float(np.sqrt(square))
 
@@ -91,7 +98,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @if_distance
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the matrix M = LᵀL of the distance √((x - x')ᵀM(x - x'))."""
+        """Return the matrix M = LᵀL of the distance √((x - x')ᵀM(x - x')), before points are normalized."""
         return self._projection.T @ self._projection
 
     @property

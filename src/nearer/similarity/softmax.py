@@ -215,7 +215,7 @@ class SoftmaxSimilarity(IterativeEstimator, FeatureComparer, SavedModel, BaseEst
         check_rows_differ(table)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}: a similarity needs at least 2")
+            raise ValueError(f"y has one class, '{self.classes_[0]}': a similarity needs at least 2")
         if len(self.classes_) == len(labels):
             warnings.warn(
                 f"each of the {len(labels)} classes in y has one object: nothing says which objects belong together, "

@@ -15,8 +15,9 @@ from scipy.sparse import issparse
 from nearer.comparisons import Comparisons
 from nearer.metrics import average_precisions
 from nearer.parameters import Constraint, one_of
-from nearer.selection import answer_folds, class_folds, unseen_class_folds
+from nearer.selection import FEW_CLASSES, answer_folds, class_folds, unseen_class_folds
 from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets
+from nearer.similarity.neighbors import METRICS
 from nearer.similarity.triplets import row_products
 from nearer.simulate import comparisons_from_labels
 
@@ -45,6 +46,14 @@ class Fold:
         return np.unique(self.labels, return_inverse=True)[1]
 
     @property
+    def query_classes(self) -> np.ndarray:
+        """The classes of the held-out objects that have a loss."""
+        assert self.held_out_labels is not None
+        _, which, sizes = np.unique(self.held_out_labels, return_inverse=True, return_counts=True)
+        has_loss = sizes[which] > 1
+        return self.held_out_labels[has_loss if self.is_query is None else has_loss & self.is_query]
+
+    @property
     def judges_new_classes(self) -> bool:
         """Whether the queries are of classes that are not learned from."""
         if self.held_out_labels is None or self.labels is None:
@@ -59,13 +68,14 @@ class Fold:
             return 0
         return len(np.union1d(self.labels, self.held_out_labels))
 
-    def losses_of(self, points: Any) -> np.ndarray:
-        """Return the losses of the vectors of the held-out rows, compared by inner products.
+    def losses_of(self, points: Any, metric: str = "inner product") -> np.ndarray:
+        """Return the losses of the vectors of the held-out rows, compared by a metric.
 
-        These are one minus the average precision of each held-out object, or 1 for each answer not satisfied.
+        These are one minus the average precision of each held-out object, or 1 for each answer not satisfied (which
+        inner products alone judge).
         """
         if self.held_out_labels is not None:
-            return retrieval_losses(points, self.held_out_labels, self.is_query, self.held_out_weights)
+            return retrieval_losses(points, self.held_out_labels, self.is_query, self.held_out_weights, metric)
         assert self.held_out_triplets is not None
         rows, weights = self.held_out_triplets.rows, self.held_out_triplets.weights
         a, b, c, d = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
@@ -74,21 +84,26 @@ class Fold:
 
 
 def retrieval_losses(
-    points: Any, labels: np.ndarray, is_query: np.ndarray | None = None, weights: np.ndarray | None = None
+    points: Any,
+    labels: np.ndarray,
+    is_query: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    metric: str = "inner product",
 ) -> np.ndarray:
-    """Return one minus the average precision of each row as a query among the others, by inner products.
+    """Return one minus the average precision of each row as a query among the others.
 
     With weights each is multiplied by that of its row, in units of their mean.
     """
-    precisions = query_precisions(points, labels)
+    precisions = query_precisions(points, labels, metric)
     counted = ~np.isnan(precisions) if is_query is None else ~np.isnan(precisions) & is_query
     losses = 1.0 - precisions[counted]
     return losses if weights is None else losses * (weights[counted] / weights[counted].mean())
 
 
-def query_precisions(points: Any, labels: np.ndarray) -> np.ndarray:
-    """Return the average precision of each row as a query among the others, by inner products; NaN where alone."""
-    products = points @ points.T
+def query_precisions(points: Any, labels: np.ndarray, metric: str = "inner product") -> np.ndarray:
+    """Return the average precision of each row as a query among the others, by a metric; NaN where alone."""
+    queries, items = METRICS[metric].ranking(points, points)
+    products = queries @ items.T
     return average_precisions(products.toarray() if issparse(products) else np.asarray(products), labels)
 
 
@@ -125,6 +140,18 @@ def make_folds(
         judged = table[held_out]
         folds.append(Fold(table[inside], known, drawn, judged, new, None, is_query, *of))
     return folds
+
+
+def clearly_better(losses: np.ndarray, others: np.ndarray, classes: np.ndarray | None) -> bool:
+    """Whether losses are smaller than others by more than a standard error, over queries or over new ``classes``.
+
+    Of fewer than six classes, each is looked for among objects of the others, which are known: two standard errors.
+    """
+    gains, least = others - losses, 1.0
+    if classes is not None:
+        gains = np.array([gains[classes == label].mean() for label in np.unique(classes)])
+        least = 1.0 if len(gains) >= FEW_CLASSES else 2.0
+    return len(gains) > 1 and bool(gains.mean() > least * gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
 def judges_classes(labels: np.ndarray, validation: str) -> bool:

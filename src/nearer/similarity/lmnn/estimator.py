@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nearer.blas import blas_threads_for
+from nearer.features.validation import check_range
 from nearer.iterative import IterativeEstimator
 from nearer.models import SavedModel
 from nearer.parameters import COUNT, FRACTION, NONE, check_parameters, either, parametrized, unchanged_on_failure
@@ -129,6 +130,7 @@ class LMNN(FeatureComparer, IterativeEstimator, SavedModel, BaseEstimator):
         check_parameters(self)
         with unchanged_on_failure(self), self._monitor(self.tol, relative=True) as monitor:
             table, labels = validate_labelled(self, X, y)
+            check_range(table)
             check_n_components(self, table)
             problem, directions, unit = self._problem(table, labels)
             monitor.view = lambda L: {"components": L @ directions.T / unit}

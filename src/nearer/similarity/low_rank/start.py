@@ -14,10 +14,10 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
 from nearer.monitor import Monitor
-from nearer.selection import FEW_CLASSES, Trial, best
+from nearer.selection import Trial, best
 from nearer.similarity.prior import DEFAULT_SHRINKAGE, SHRINKAGES, Whitening
 from nearer.similarity.triplets import WIDE
-from nearer.similarity.validation import Fold, judges_classes, make_folds
+from nearer.similarity.validation import Fold, clearly_better, judges_classes, make_folds
 
 RANKS = (30, 60, 120, 240)  # that "auto" tries, the first of them with every shrinkage
 FEW_DIRECTIONS = 10  # "auto" tries these, or as many as span the means of the classes where these are more
@@ -43,15 +43,6 @@ class FoldStarts:
     def losses(self, start: Start) -> np.ndarray:
         """Return the losses of the held-out objects."""
         return self.fold.losses_of(normalize(self.points(start)))
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The classes of the held-out objects that have a loss."""
-        labels, is_query = self.fold.held_out_labels, self.fold.is_query
-        assert labels is not None
-        assert is_query is not None
-        _, which, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        return labels[is_query & (sizes[which] > 1)]
 
     def points(self, start: Start) -> Any:
         """Return the held-out objects as a start compares them."""
@@ -112,7 +103,7 @@ def choose_start(
         return Start(DEFAULT_SHRINKAGE, ranks[0])
     by_classes = judges_classes(labels, validation)
     starts = [FoldStarts(fold) for fold in (folds if d < WIDE else folds[:WIDE_FOLDS])]
-    classes = np.concatenate([fold.classes for fold in starts]) if by_classes else None
+    classes = np.concatenate([fold.fold.query_classes for fold in starts]) if by_classes else None
     trials: list[Trial] = []
     with monitor.limited(SEARCH_SHARE), monitor.stage("choosing shrinkage", until=0.1) as report:
 
@@ -133,18 +124,6 @@ def choose_start(
         ):
             least = trial
     return Start(**least.settings)
-
-
-def clearly_better(losses: np.ndarray, others: np.ndarray, classes: np.ndarray | None) -> bool:
-    """Whether losses are smaller than others by more than a standard error, over queries or over new ``classes``.
-
-    Of fewer than six classes, each is looked for among objects of the others, which are known: two standard errors.
-    """
-    gains, least = others - losses, 1.0
-    if classes is not None:
-        gains = np.array([gains[classes == label].mean() for label in np.unique(classes)])
-        least = 1.0 if len(gains) >= FEW_CLASSES else 2.0
-    return len(gains) > 1 and bool(gains.mean() > least * gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
 def leading_axes(rows: np.ndarray) -> np.ndarray:
