@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import typer
 
-from nearer.cli.app import command, print_note
+from nearer.cli.app import WIDTH, command, print_note
 from nearer.cli.options import flag
 
 ACTIONS = ("list", "run", "report")
@@ -65,18 +66,22 @@ def _list(folder: Path) -> None:
     from nearer.papers.run import record_path
 
     for paper, (_, reference) in PAPERS.items():
-        print(f"\n{paper}: {reference}")
+        print("\n" + fill(f"{paper}: {reference}", WIDTH))
         for name, experiment in experiments(paper).items():
             cost = ", ".join(f"{scale} {_minutes(experiment.minutes[scale])}" for scale in ("quick", "full"))
             there = [
                 scale for scale in ("quick", "full") if record_path(folder, paper, experiment, scale).exists()
             ]
-            print(f"  {name:<10} {experiment.title}")
+            print(f"\n  {name}\n{_indented(experiment.title)}")
             notes = [cost, *([f"stand-in: {experiment.stand_in}"] if experiment.stand_in else [])]
             notes += [f"recorded: {', '.join(there)}"] if there else []
             for note in notes:
-                print(f"  {'':<10} {note}")
+                print(_indented(note))
     print("\nnearer papers run PAPER EXPERIMENT reruns one; nearer papers run all reruns all of them.")
+
+
+def _indented(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _minutes(minutes: float) -> str:
