@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
 from nearer.embedding import fitting as module
+from nearer.embedding.incremental import _ties_so_far
 from nearer.embedding.settings import RIDGES, Fold, mean_map, with_near_ties
 from nearer.losses import LOSSES, STE, TSTE, ops
 from nearer.selection import Selection, Trial, plot, table
@@ -357,3 +358,50 @@ def test_a_refit_forgets_what_was_chosen():
     assert model.selection_
     model.set_params(loss=STE(), regularization=0.01).fit(NOISY)
     assert model.selection_ is None
+
+
+FEW = comparisons_from_points(np.random.default_rng(0).normal(size=(30, 5)), 300, random_state=0)
+
+
+def averaged(model):
+    return [record for record in model.selection_ if record.get("averaged")]
+
+
+def test_a_fit_that_is_ended_while_it_averages_keeps_the_chosen_map(monkeypatch):
+    def interrupted(model, points, ties, train, random, monitor, max_iter):
+        monitor.stop("interrupted")
+        return average(model, points, ties, train, random, monitor, max_iter)
+
+    average = module.average_ties
+    assert averaged(OrdinalEmbedding(5, random_state=0).fit(FEW))
+    monkeypatch.setattr(module, "average_ties", interrupted)
+    model = OrdinalEmbedding(5, random_state=0).fit(FEW)
+    assert (model.stop_reason_, model.converged_, averaged(model)) == ("interrupted", False, [])
+    alone = OrdinalEmbedding(5, random_state=0)
+    monkeypatch.setattr("nearer.embedding.settings.MOST_AVERAGED", 1)
+    np.testing.assert_array_equal(model.embedding_, alone.fit(FEW).embedding_)
+
+
+def test_early_stopping_does_not_average():
+    assert not averaged(OrdinalEmbedding(5, early_stopping=True, random_state=0).fit(FEW))
+
+
+def test_answers_that_arrive_go_on_with_the_near_ties():
+    model = OrdinalEmbedding(5, regularization=0.0, random_state=0).fit(FEW)
+    ties = _ties_so_far(model, 0.0)
+    assert len(ties) == len(averaged(model)) - 1 > 0
+    before = model.embedding_.copy()
+    model.partial_fit(comparisons_from_points(np.random.default_rng(0).normal(size=(30, 5)), 50, random_state=1))
+    assert not np.array_equal(model.embedding_, before)
+
+
+def test_ties_of_a_given_loss_keep_it_and_their_share_of_the_ridge():
+    model = OrdinalEmbedding(5, TSTE(alpha=5.0), random_state=0).fit(FEW)
+    record = {"n_components": 5, "loss": repr(model.loss), "averaged": True}
+    model.selection_ = [
+        record | {"regularization": 0.1, "chosen": True},
+        record | {"regularization": 0.3, "chosen": False},
+    ]
+    (tie,) = _ties_so_far(model, 0.05)
+    assert tie["loss"] is model.loss
+    assert tie["regularization"] == pytest.approx(0.15)

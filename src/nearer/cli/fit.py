@@ -276,7 +276,9 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
     if seconds is not None:
         last_step(learned)[1].set_params(max_seconds=seconds)
     if chosen:
-        last_step(learned)[1].selection_ = last_step(trial)[1].selection_
+        from nearer.selection import without_averaged
+
+        last_step(learned)[1].selection_ = without_averaged(last_step(trial)[1].selection_)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
 

@@ -145,6 +145,11 @@ def describe_model(model: Any, table: Any, chosen: list[str]) -> Facts:
             name = "dimensions" if parameter == "n_components" else parameter.replace("_", " ")
             value = f"{value:.3g}" if isinstance(value, float) else "none" if value is None else str(value)
             facts.append((name, value + how))
+    n_averaged = sum(record.get("averaged", False) for record in getattr(estimator, "selection_", None) or [])
+    if n_averaged:
+        facts.append(
+            ("averaged", f"the mean of {n_averaged} maps, whose losses and regularizations are about as good")
+        )
     if hasattr(estimator, "n_steps_"):
         facts.append(("steps", f"{estimator.n_steps_:,}"))
     end = "converged" if getattr(estimator, "converged_", False) else "not converged"

@@ -109,7 +109,9 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         of held-out answers that it got wrong) and ``standard_error``, the mean ``difference`` of the errors to those
         of the chosen candidate on the same answers and its standard error, the number of folds, and whether it was
         chosen. Where few answers cannot tell good candidates apart and the mean of their maps predicts held-out answers
-        better than the chosen one, ``embedding_`` is that mean, and ``averaged`` says of which.
+        better than the chosen one, ``embedding_`` is that mean, and ``averaged`` says of which; ``loss_`` and
+        ``regularization_`` are those of the chosen one. Nothing is averaged with early stopping or
+        ``n_components="auto"``.
         :func:`nearer.selection.table` and :func:`nearer.selection.plot` show it. None where there was
         nothing to choose, empty where answers were too few.
     names_ : tuple of str or None
@@ -288,7 +290,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
 
         Zero says that no map is better. For the losses "ste" and "gnmds" (or your own that says ``convex = True``)
         and a ridge above 0; see :func:`nearer.certificate.certify`, which this calls. A map of few dimensions is
-        limited by them, so part of its gap is the price of few dimensions. A map fitted with early stopping has
+        limited by them, so part of its gap is the price of few dimensions. A map that is the mean of several (see
+        ``selection_``) is not the minimum of one objective, which its gap includes. A map fitted with early stopping has
         seen part of the answers only, and its gap on all of them includes that.
 
         Parameters

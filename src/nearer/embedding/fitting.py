@@ -21,6 +21,7 @@ from nearer.losses import LOSSES, as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.monitor import Judge, Monitor, Result
 from nearer.parameters import is_auto, n_threads
+from nearer.selection import without_averaged
 from nearer.solver import as_solver
 
 FEW_ROWS = 2_000  # up to here threads wait for the interpreter longer than they save
@@ -43,6 +44,7 @@ def fit_map(
     """
     with blas_threads_for(1), model._monitor(view=lambda points: {"points": points}) as monitor:
         starts: list[np.ndarray] = []
+        is_averaged = False
         if settings is None:
             settings, starts, ties = choose(model, train, random, monitor)
         loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
@@ -54,10 +56,14 @@ def fit_map(
             points = None
         with Problem(train, loss, ridge, threads_of(model, train), random) as problem:
             result = solve_from_starts(model, problem, train, starts, points, settings["n_components"], monitor)
-        if ties and not result.cut_short:
-            result = replace(
-                result, solution=average_ties(model, result.solution, ties, train, random, monitor, model.max_iter)
-            )
+        if ties and held_out is None and not result.cut_short:
+            points = average_ties(model, result.solution, ties, train, random, monitor, model.max_iter)
+            if monitor.stopped:
+                result = replace(result, reason=str(monitor.reason), converged=False)
+            else:
+                result, is_averaged = replace(result, solution=points), True
+        if model.selection_ and not is_averaged:
+            model.selection_ = without_averaged(model.selection_)
     model.embedding_ = center(result.solution, coerce.mentioned_objects(train))
     model.loss_, model.regularization_ = loss, ridge
     model.energy_ = Problem(train, loss, 0.0, 1, random).energies(model.embedding_)
@@ -133,15 +139,17 @@ def average_ties(
     monitor: Monitor,
     max_iter: int,
 ) -> np.ndarray:
-    """Return the mean of a map and of those that settings about as good lead to from there."""
+    """Return the mean of a map and of those that settings about as good lead to from there; the map if interrupted."""
     maps = [points]
     for settings in ties:
+        if monitor.stopped:
+            return points
         loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
         with Problem(train, loss, ridge, 1, random) as problem:
             start = rescale(points, train, loss, 0.5 * problem.ridge * problem.n_objects)
             child = monitor.child(max_iter, model.tol * baseline_loss(loss))
             maps.append(LBFGS().solve(problem, start, child).solution)
-    return mean_map(maps)
+    return points if monitor.stopped else mean_map(maps)
 
 
 def find_start(

@@ -20,7 +20,7 @@ from nearer.embedding.init import center, random_points
 from nearer.embedding.problem import Problem
 from nearer.embedding.settings import DEFAULTS, SETTINGS
 from nearer.embedding.solvers import LBFGS
-from nearer.losses import LOSSES, baseline_loss
+from nearer.losses import baseline_loss
 from nearer.monitor import Monitor
 from nearer.parameters import is_auto
 
@@ -213,8 +213,9 @@ def _ties_so_far(model: Any, ridge: float) -> list[dict[str, Any]]:
         return []
     (chosen,) = [record for record in averaged if record["chosen"]]
     others = [{name: record[name] for name in SETTINGS} for record in averaged if record is not chosen]
-    share = ridge / chosen["regularization"]
-    return [tie | {"regularization": share * tie["regularization"]} for tie in others if tie["loss"] in LOSSES]
+    share = ridge / chosen["regularization"] if chosen["regularization"] else 1.0
+    known = {} if is_auto(model.loss) else {"loss": model.loss}  # records name losses of your own only
+    return [tie | known | {"regularization": share * tie["regularization"]} for tie in others]
 
 
 def _move_locally(model: Any, answers: Comparisons) -> None:

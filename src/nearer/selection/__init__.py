@@ -30,11 +30,12 @@ from nearer.selection.search import (
     previous_to_best,
     search,
     smallest_good,
+    without_averaged,
 )
 
 __all__ = [
     "DEFAULT_RIDGE", "FEW_CLASSES", "FOLD_SHARE", "Ceiling", "HeldOut", "LearningCurve", "Selection", "Split",
     "Trial", "answer_folds", "as_good", "best", "class_folds", "clearly_worse", "compare_on", "held_out",
     "name_models", "no_better_twice", "noise_ceiling", "plot", "previous_to_best", "race", "search", "select_ridge",
-    "smallest_good", "subsample", "table", "thin", "unseen_class_folds",
+    "smallest_good", "subsample", "table", "thin", "unseen_class_folds", "without_averaged",
 ]  # fmt: skip

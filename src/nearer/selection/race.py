@@ -12,6 +12,7 @@ and starts, so that differences are paired.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,9 @@ def race(
                 break
             for track, rungs in zip(tracks, contenders, strict=True):
                 track.alive &= track.around(rungs)
+    for track in tracks:
+        smoothed = {rung: track.smoothed_loss(rung) for rung in track.alive if not track.is_end(rung)}
+        track.trials |= {rung: replace(track.trials[rung], criterion=loss) for rung, loss in smoothed.items()}
     trials = [track.trials[rung] for track in tracks for rung in sorted(track.trials)]
     return Selection(trials, _smoothed_best(tracks))
 

@@ -38,6 +38,7 @@ class Trial:
     losses: np.ndarray = field(repr=False)
     solutions: list[Any] = field(repr=False)
     errors: np.ndarray | None = field(default=None, repr=False)
+    criterion: float | None = None
 
     @property
     def value(self) -> Any:
@@ -83,8 +84,8 @@ class Selection:
         """Return one record per candidate, as estimators keep them in ``selection_``.
 
         A record has the settings, the ``criterion`` by which candidates are compared (the mean loss, which may be
-        the error), the mean ``error`` on held-out data and its ``standard_error``, the mean
-        ``difference`` to the chosen candidate on the same units with its own standard error
+        the error, or in a race its mean over neighbors), the mean ``error`` on held-out data and its
+        ``standard_error``, the mean ``difference`` to the chosen candidate on the same units with its own standard error
         (``difference_error``), the number of folds and whether it was chosen.
         """
         records = []
@@ -94,7 +95,7 @@ class Selection:
             more = trial.unit_errors[:n] - self.chosen.unit_errors[:n]
             records.append({
                 **{name: _plain(value) for name, value in trial.settings.items()},
-                "criterion": float(np.mean(trial.losses)),
+                "criterion": float(np.mean(trial.losses)) if trial.criterion is None else trial.criterion,
                 "error": trial.error,
                 "standard_error": trial.standard_error,
                 "difference": float(np.mean(more)),
@@ -104,6 +105,11 @@ class Selection:
                 **({"averaged": trial is self.chosen or trial in self.averaged} if self.averaged else {}),
             })  # fmt: skip
         return records
+
+
+def without_averaged(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records that do not say what is averaged, for a fit in which nothing was."""
+    return [{name: value for name, value in record.items() if name != "averaged"} for record in records]
 
 
 def _plain(value: Any) -> Any:
