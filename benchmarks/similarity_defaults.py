@@ -8,10 +8,12 @@ decision values), and scikit-learn's NCA where it is quick. "Best" and "ours" ar
 alternatives and of our learners; the distances (RCA, and of narrow tables ITML, LMNN and LEGO) are compared by their own
 distance.
 
-    python similarity_defaults.py [SPLITS [SET ...]]
+    python similarity_defaults.py [--learner NAME] [SPLITS [SET ...]]
+
+With ``--learner`` only that learner of ours is measured anew, in rows that are there, on the splits that they have.
 """
 
-import sys
+import argparse
 import time
 import warnings
 
@@ -110,20 +112,22 @@ def alternative(fit, settings, X, y, folds):
     return fit(X, y, settings[0])
 
 
-def measure(name, kind, seed) -> dict:
-    """Return mean average precision and CPU seconds of every method."""
+def measure(name, kind, seed, learner=None) -> dict:
+    """Return mean average precision and CPU seconds of every method, or of one learner of ours."""
     X, y, test, labels = split(name, kind, seed)
     validation = "objects" if kind == "seen" else "classes"
     folds = make_folds(X, y, None, np.random.default_rng(seed), validation=validation)
     found = {}
     for method, (fit, settings) in ALTERNATIVES.items():
         wide = issparse(X) or X.shape[1] > MAX_NCA_COLUMNS or len(X) > MAX_NCA
-        if (method == "NCA" and wide) or (method == "logistic scores" and kind == "seen"):
+        if learner or (method == "NCA" and wide) or (method == "logistic scores" and kind == "seen"):
             continue
         begun = time.process_time()
         transform = alternative(fit, settings, X, y, folds)
         found[method] = precision(transform, test, labels), time.process_time() - begun
     for method, kind_of_model in OURS.items():
+        if learner not in (None, method):
+            continue
         if method in DISTANCES and (issparse(X) or (method != "RCA" and X.shape[1] > MAX_DISTANCE_COLUMNS)):
             continue
         options = {"validation": validation} if method == "RCA" or method not in DISTANCES else {}
@@ -135,22 +139,35 @@ def measure(name, kind, seed) -> dict:
     return found
 
 
+def summary(row) -> dict:
+    """Return the best alternative and the best of ours in a row."""
+    means = {key.removesuffix(" mAP"): value for key, value in row.items() if key.endswith(" mAP")}
+    best = max(ALTERNATIVES.keys() & means.keys(), key=means.get)
+    own = max(OURS.keys() & means.keys(), key=means.get)
+    found = {"best alternative": best, "its mAP": means[best], "our best": own, "our mAP": means[own]}
+    return found | {"difference": means[own] - means[best]}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    n_splits = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    for name in sys.argv[2:] or SETS:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--learner", choices=OURS)
+    parser.add_argument("splits", type=int, nargs="?", default=5)
+    parser.add_argument("sets", nargs="*", default=SETS)
+    arguments = parser.parse_args()
+    for name in arguments.sets or SETS:
         for kind in ("seen", "unseen"):
-            results = [measure(name, kind, seed) for seed in range(n_splits)]
-            row = {"set": name, "classes": kind, "splits": n_splits}
-            means = {m: float(np.mean([r[m][0] for r in results])) for m in results[0]}
-            best = max(ALTERNATIVES.keys() & means.keys(), key=means.get)
-            own = max(OURS.keys() & means.keys(), key=means.get)
-            row |= {"best alternative": best, "its mAP": means[best], "our best": own, "our mAP": means[own]}
-            row["difference"] = means[own] - means[best]
-            row |= {f"{m} mAP": value for m, value in means.items()}
-            row |= {f"{m} CPU seconds": float(np.mean([r[m][1] for r in results])) for m in means}
-            rows = [r for r in rows_of("similarity_defaults") if (r["set"], r["classes"]) != (name, kind)]
-            write("similarity_defaults", QUESTION, [*rows, row])
+            there = rows_of("similarity_defaults")
+            place = next((n for n, r in enumerate(there) if (r["set"], r["classes"]) == (name, kind)), len(there))
+            row = {"set": name, "classes": kind, "splits": arguments.splits}
+            if arguments.learner:
+                row = there[place]
+            results = [measure(name, kind, seed, arguments.learner) for seed in range(row["splits"])]
+            methods = results[0]
+            row |= {f"{m} mAP": float(np.mean([r[m][0] for r in results])) for m in methods}
+            row |= {f"{m} CPU seconds": float(np.mean([r[m][1] for r in results])) for m in methods}
+            there[place : place + 1] = [row | summary(row)]
+            write("similarity_defaults", QUESTION, there)
 
 
 if __name__ == "__main__":

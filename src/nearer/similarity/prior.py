@@ -217,7 +217,8 @@ def select_settings(
     (infinite: M = 0). From the best shrinkage with a projection, and from that without one, λ falls along a path.
     """
     whitenings = [Whitening(fold.table, fold.labels, fold.weights) for fold in folds]
-    n_folds = WIDE_FOLDS if folds[0].table.shape[1] >= AXES else len(folds)
+    wide = folds[0].table.shape[1] >= AXES
+    n_folds = WIDE_FOLDS if wide and not folds[0].judges_new_classes else len(folds)  # of new classes, few, all
     given = regularization is not None and np.isfinite(regularization)
     shrinkages: tuple[float | None, ...] = SHRINKAGES if shrinkage is None else (shrinkage,)
     if given:  # then something is learned, from whitened features

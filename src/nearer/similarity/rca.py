@@ -285,8 +285,8 @@ def select_settings(
 
     Points are normalized only where that is clearly better.
     """
-    wide = folds[0].table.shape[1] >= WIDE
-    folds = folds[:WIDE_FOLDS] if wide else folds
+    if folds[0].table.shape[1] >= WIDE and not folds[0].judges_new_classes:
+        folds = folds[:WIDE_FOLDS]  # but of new classes, which are few, all
     whitenings = [Whitening(fold.table, fold.classes, fold.weights) for fold in folds]
     trials = []
     for shrinkage in shrinkages:
