@@ -52,7 +52,7 @@ def test_the_verdicts_of_table1_come_from_the_numbers():
         trials = table1.trials(list(svrg_sbb.LOSSES), None, 2, 6000, 100)
         for trial in trials:
             printed = table1.printed.get((trial["loss"], trial["method"]), (0, 0.5))[1]
-            counts = {"counts": 3.0, "chosen": None}
+            counts = {"wall": 1.0, "counts": 3.0, "chosen": None}
             yield (
                 trial,
                 {"seconds": printed / 100 * slower, "reached": trial["method"] != "SGD" or slower == 1, **counts},
