@@ -34,7 +34,7 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
         f"Before.\n\n*{toy.stand_in[:1].upper()}{toy.stand_in[1:]}. Fewer numbers than the paper's.*"
     )
     assert "| squares grow & grow | holds | 20 <squares> |" in page
-    assert "| all numbers | cannot be checked here | not these |" in page
+    assert "| all numbers | cannot be decided here | not these |" in page
     assert "![Squares & pauses](papers/records/toy-squares-full.svg)" in page
     assert "| 19 | 361 | – |" in page
     assert "`toy-squares-full.json`, 20" in page

@@ -12,7 +12,7 @@ from nearer.cli.options import flag
 
 ACTIONS = ("list", "run", "report")
 FOLDER = Path("papers")
-RULE = {True: "holds", False: "does not hold", None: "cannot be checked"}
+RULE = {True: "holds", False: "does not hold", None: "cannot be decided"}
 
 
 @command(

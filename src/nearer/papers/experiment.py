@@ -29,7 +29,7 @@ class Verdict:
     claim : str
         What the paper says, in our words.
     holds : bool or None
-        None if the claim cannot be checked at this size, or with a stand-in for the data.
+        None if the claim cannot be decided: at this size, with a stand-in for the data, or within the noise.
     measured : str
         The figures on which this rests.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["format_cell", "markdown", "markdown_table", "read_records", "report", "write_figure", "write_report"]
 
-HOLDS = {True: "holds", False: "does not hold", None: "cannot be checked here"}
+HOLDS = {True: "holds", False: "does not hold", None: "cannot be decided here"}
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #ccc; } h3 { margin-top: 2.5rem; }
