@@ -91,7 +91,9 @@ def test_ctrl_c_keeps_the_results_so_far(toy, log, tmp_path, n_jobs):
 def numbers_run_after(tear, toy, log, path):
     """Run the toy, change the file of its results as if it had not ended, and return which trials run again."""
     record, _ = run_experiment("toy", toy, "tiny", path)
-    lines = [json.dumps({key: record[key] for key in ("paper", "experiment", "scale", "sizes", "code")})]
+    lines = [
+        json.dumps({key: record[key] for key in ("paper", "experiment", "scale", "sizes", "code", "machine")})
+    ]
     lines += [json.dumps({**line, "seconds": 0.0}) for line in record["trials"]]
     record_path(path, "toy", toy, "tiny").unlink()
     partial = partial_path(record_path(path, "toy", toy, "tiny"))
@@ -110,10 +112,12 @@ def test_a_torn_last_line_is_run_again(toy, log, tmp_path):
     assert numbers_run_after(lambda text: "", toy, log, tmp_path) == [0, 1, 2]
 
 
-def test_results_of_other_code_or_sizes_are_not_used(toy, log, tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore:results of other code")
+def test_results_of_other_code_or_sizes_are_set_aside(toy, log, tmp_path, monkeypatch):
     first, _ = run_experiment("toy", toy, "tiny", tmp_path)
     assert numbers_run_after(lambda text: text.replace(first["code"], "0" * 16), toy, log, tmp_path) == [0, 1, 2]
     assert numbers_run_after(lambda text: text.replace('"n": 3', '"n": 4'), toy, log, tmp_path) == [0, 1, 2]
+    assert len((tmp_path / "toy-squares-tiny.jsonl.old").read_text().splitlines()) == 4
     log.write_text("")
     assert not run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert numbers_in(log) == []
@@ -123,9 +127,18 @@ def test_results_of_other_code_or_sizes_are_not_used(toy, log, tmp_path, monkeyp
     assert (record["code"], numbers_in(log)) == ("other", [0, 1, 2])
 
 
-def test_the_hash_is_of_all_source_files():
-    assert run.code_hash() == run.code_hash()
-    assert len(run.code_hash()) == 16
+def test_the_hash_changes_with_every_source_file_and_its_name(tmp_path):
+    (tmp_path / "inner").mkdir()
+    source = tmp_path / "inner" / "loops.py"
+    source.write_text("x = 1\n")
+    hashes = [run.hash_source(tmp_path)]
+    source.write_text("x = 2\n")
+    hashes.append(run.hash_source(tmp_path))
+    source.rename(tmp_path / "loops.py")
+    hashes.append(run.hash_source(tmp_path))
+    assert len(set(hashes)) == 3
+    (tmp_path / "notes.txt").write_text("not code")
+    assert run.hash_source(tmp_path) == hashes[-1]
 
 
 def test_again_runs_everything_anew(toy, log, tmp_path):
@@ -270,5 +283,5 @@ def test_missing_data_are_said_before_anything_runs(toy, log, tmp_path, monkeypa
     assert (
         "the data set 'caltech101' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
     )
-    assert "passed over toy squares: the data set 'caltech101'" in nearer("run", "all", "-o", tmp_path).output
+    assert "skipped toy squares: the data set 'caltech101'" in nearer("run", "all", "-o", tmp_path, code=2).output
     assert numbers_in(log) == []

@@ -49,6 +49,8 @@ def papers(
         raise ValueError(f"nearer papers {' | '.join(ACTIONS)}; got {action!r}")
     if scale not in SCALES:
         raise ValueError(f"--scale is quick or full; got {scale!r}")
+    if names and action != "run":
+        raise ValueError(f"nearer papers {action} takes no names; got {names[0]!r}")
     if action == "list":
         _list(out)
     elif action == "report":
@@ -61,7 +63,7 @@ def papers(
 
 
 def _list(folder: Path) -> None:
-    """Print a line per experiment: its cost, its data, and at which scales there are records of it."""
+    """Print what each experiment costs, the data it needs, and at which scales there are records of it."""
     from nearer.papers import PAPERS, experiments
     from nearer.papers.run import record_path
 
@@ -73,6 +75,7 @@ def _list(folder: Path) -> None:
                 scale for scale in ("quick", "full") if record_path(folder, paper, experiment, scale).exists()
             ]
             print(f"\n  {name}\n{_indented(experiment.title)}")
+            cost += f"; data: {', '.join(experiment.data)}" if experiment.data else ""
             notes = [cost, *([f"stand-in: {experiment.stand_in}"] if experiment.stand_in else [])]
             notes += [f"recorded: {', '.join(there)}"] if there else []
             for note in notes:
@@ -94,6 +97,8 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
     """Return the experiments that are asked for, with their papers; ValueError for names that there are not."""
     from nearer.papers import PAPERS, experiments
 
+    if names[:1] == ["all"] and len(names) > 1:
+        raise ValueError(f"nearer papers run all takes no further names; got {names[1]!r}")
     if not names:
         raise ValueError(f"nearer papers run needs a paper, one of {', '.join(PAPERS)}, or all")
     if names == ["all"]:
@@ -107,30 +112,50 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
 
 
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
-    from nearer.datasets import source_of
-    from nearer.papers.report import markdown, write_figure
-    from nearer.papers.run import record_path, run_experiment
+    from nearer.files import replacing
+    from nearer.papers.report import HOLDS, markdown, require_matplotlib, write_figure
+    from nearer.papers.run import partial_path, record_path, run_experiment
 
-    passed_over = []
-    for paper, experiment in _selected(names):
+    selected = _selected(names)
+    if any(experiment.has_figure for _, experiment in selected):
+        require_matplotlib()
+    skipped = _without_data(selected, download, raises=names != ["all"])
+    for paper, experiment in selected:
+        if (paper, experiment.name) in skipped:
+            continue
+        path = record_path(out, paper, experiment, scale)
+        try:
+            record, fresh = run_experiment(
+                paper, experiment, scale, out, n_jobs=n_jobs, verbose=not quiet, again=again
+            )
+        except KeyboardInterrupt:
+            print_note(f"the results so far are kept in {partial_path(path)}; the same command resumes")
+            raise
+        if fresh or not path.with_suffix(".md").exists():
+            with replacing(path.with_suffix(".md")) as temporary:
+                temporary.write_text(markdown(record), encoding="utf-8")
+        if experiment.has_figure and (fresh or not path.with_suffix(".svg").exists()):
+            write_figure(experiment, record, path)
+        print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
+        for verdict in record["verdicts"]:
+            print(f"  {HOLDS[verdict['holds']]}: {verdict['claim']}. {verdict['measured']}")
+    for (paper, name), reason in skipped.items():
+        print_note(f"skipped {paper} {name}: {reason}")
+    if skipped:
+        raise typer.Exit(2)
+
+
+def _without_data(selected: list[tuple[str, Any]], download: bool, raises: bool) -> dict[tuple[str, str], str]:
+    """Return why experiments cannot run for want of data, or raise the first error; before anything runs."""
+    from nearer.datasets import source_of
+
+    reasons = {}
+    for paper, experiment in selected:
         try:
             for data in experiment.data:
                 source_of(data).load(download)
-        except FileNotFoundError as error:
-            if names != ["all"]:
+        except OSError as error:
+            if raises:
                 raise
-            passed_over.append(f"{paper} {experiment.name}: {str(error).splitlines()[0]}")
-            continue
-        record, fresh = run_experiment(
-            paper, experiment, scale, out, n_jobs=n_jobs, verbose=not quiet, again=again
-        )
-        path = record_path(out, paper, experiment, scale)
-        if fresh or not path.with_suffix(".md").exists():
-            path.with_suffix(".md").write_text(markdown(record), encoding="utf-8")
-            if experiment.has_figure:
-                write_figure(experiment, record, path)
-        print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
-        for verdict in record["verdicts"]:
-            print(f"  {RULE[verdict['holds']]}: {verdict['claim']}. {verdict['measured']}")
-    for text in passed_over:
-        print_note(f"passed over {text}")
+            reasons[paper, experiment.name] = str(error).splitlines()[0]
+    return reasons

@@ -15,7 +15,16 @@ from nearer.papers.run import read_record
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["format_cell", "markdown", "markdown_table", "read_records", "report", "write_figure", "write_report"]
+__all__ = [
+    "format_cell",
+    "markdown",
+    "markdown_table",
+    "read_records",
+    "report",
+    "require_matplotlib",
+    "write_figure",
+    "write_report",
+]
 
 HOLDS = {True: "holds", False: "does not hold", None: "cannot be decided here"}
 STYLE = """
@@ -68,20 +77,27 @@ def _notes(record: Row) -> list[str]:
 
 def _source(record: Row) -> str:
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
-    return f"{record['date']} · {record['seconds'] / 60:.1f} minutes of trials · {machine}"
+    return f"{record['date']} · {record['seconds'] / 60:.1f} minutes of trials · code {record['code']} · {machine}"
 
 
 def _results(record: Row) -> list[tuple[Row, Any]]:
     return [(line["trial"], line["result"]) for line in record["trials"]]
 
 
-def figure_of(experiment: Experiment, record: Row) -> "Figure":
-    """Return the figure of an experiment, drawn from its record."""
+def require_matplotlib() -> None:
+    """Raise an ImportError that says how to install matplotlib, if it is not there."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ImportError('figures need matplotlib: pip install "nearer[maps]"') from error
+
+
+def figure_of(experiment: Experiment, record: Row) -> "Figure":
+    """Return the figure of an experiment, drawn from its record."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(9.0, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     experiment.draw(figure, _results(record))

@@ -11,8 +11,10 @@ import platform
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -46,7 +48,7 @@ def read_record(path: Path) -> Row:
         record = json.loads(path.read_text(encoding="utf-8"))
         record["paper"], record["trials"], record["table"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not the record of an experiment") from error
+        raise ValueError(f"{path} is not the record of an experiment: remove it, or run with --again") from error
     return dict(record)
 
 
@@ -77,7 +79,7 @@ def run_experiment(
     verbose : bool
         Show a progress bar.
     again : bool
-        Run all trials anew, also where the record is there.
+        Run all trials anew where there is a record, which is set aside.
 
     Returns
     -------
@@ -90,12 +92,15 @@ def run_experiment(
     path = record_path(folder, paper, experiment, scale)
     mark = {"paper": paper, "experiment": experiment.name, "scale": scale, "sizes": sizes, "code": code_hash()}
     mark = json.loads(json.dumps(mark))
-    if again:
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; records need a folder")
+    if path.exists() and again:
+        path.replace(path.with_suffix(".json.old"))
         partial_path(path).unlink(missing_ok=True)
     elif path.exists():
-        there = read_record(path)
-        if all(there.get(key) == value for key, value in mark.items()):
-            return there, False
+        record = read_record(path)
+        if all(record.get(key) == value for key, value in mark.items()):
+            return record, False
     folder.mkdir(parents=True, exist_ok=True)
     trials = experiment.trials(**sizes)
     done = _run_trials(f"{paper} {experiment.name}", experiment, trials, partial_path(path), mark, n_jobs, verbose)
@@ -125,6 +130,7 @@ def _run_trials(
     title: str, experiment: Experiment, trials: list[Trial], path: Path, mark: Row, n_jobs: int, verbose: bool
 ) -> dict[str, Row]:
     """Run the trials that have no result yet; return all results by the key of their trial."""
+    mark = mark | {"machine": describe_machine()}
     done = _results_so_far(path, mark)
     left = [trial for trial in trials if _key(trial) not in done]
     progress = Progress(verbose)
@@ -155,6 +161,12 @@ def _results_so_far(path: Path, mark: Row) -> dict[str, Row]:
         except ValueError:
             break
     if not lines or lines[0] != mark:
+        if len(lines) > 1:
+            aside = path.with_suffix(".jsonl.old")
+            path.replace(aside)
+            warnings.warn(
+                f"results of other code, sizes or another machine are set aside in {aside}", stacklevel=2
+            )
         return {}
     # The file is written anew, without what was torn, so that appending goes on from a whole line.
     with replacing(path) as temporary:
@@ -173,6 +185,11 @@ def _results(experiment: Experiment, trials: list[Trial], n_jobs: int) -> Iterat
         try:
             for future in as_completed(futures):
                 yield futures[future], *future.result()
+        except BrokenProcessPool as error:
+            raise OSError(
+                "a worker process ended abruptly, perhaps for want of memory. The results so far are kept: run the "
+                "same command with --jobs 1"
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in list((pool._processes or {}).values()):
@@ -226,7 +243,11 @@ def _key(trial: Trial) -> str:
 @cache
 def code_hash() -> str:
     """Return a hash of the library's source: results of other code are not mixed with those of this one."""
-    folder = Path(__file__).resolve().parents[1]
+    return hash_source(Path(__file__).resolve().parents[1])
+
+
+def hash_source(folder: Path) -> str:
+    """Return a hash of all Python files of a folder, and of their names."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
