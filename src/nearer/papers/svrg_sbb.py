@@ -472,7 +472,7 @@ class Figure2(Experiment):
         "full": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "starts": 50, "budget": 150,
                  "objects": 100, "held_out": 475_100},
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.8, "full": 12.0}
+    minutes: ClassVar = {"quick": 0.6, "full": 10.0}
 
     def trials(self, losses: list[str], methods: list[str], starts: int, **same: int) -> list[Trial]:
         """Return a trial per loss, settings, method and start, and one of the convex optimum."""
@@ -675,7 +675,7 @@ class Table1(Experiment):
         "quick": {"losses": list(LOSSES), "methods": None, "starts": 3, "budget": 6000, "objects": 100},
         "full": {"losses": list(LOSSES), "methods": None, "starts": 10, "budget": 6000, "objects": 100},
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.2, "full": 18.0}
+    minutes: ClassVar = {"quick": 0.7, "full": 3.0}
     reduced = "10 starts; the paper has 50 in Figure 2, and does not say how many here"
     methods: ClassVar = (CVX, SOLVED, BATCH, PLAIN, FIXED, SBB_0, SBB, SBB_CODE, RELATIVE)
     printed: ClassVar = {  # min, mean, max, std
@@ -997,7 +997,7 @@ class Table2(Experiment):
         "full": {"losses": list(LOSSES), "methods": [*PAPERS_METHODS, RELATIVE], "noises": [0.0, 0.05, 0.1],
                  "classes": 18, "images": 60, "triplets": 70_000, "seeds": 1, "share": 1.0, "convex": 0.1},
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.0, "full": 30.0}
+    minutes: ClassVar = {"quick": 0.7, "full": 20.0}
     reduced = (
         "projected gradient takes 30 steps of the scripts' 300, each of which needs all eigenvalues of 1,080 objects: "
         "with the released step its error stays at one half"
