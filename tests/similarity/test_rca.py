@@ -8,7 +8,7 @@ from scipy.linalg import eig, inv
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
-from nearer import load_model
+from nearer import BilinearSimilarity, load_model
 from nearer.similarity import baseline_scores
 from nearer.similarity.euclidean import Euclidean
 from nearer.similarity.rca import RCA, covariance_within, draw_chunks
@@ -267,3 +267,11 @@ def test_what_cannot_be_judged_has_a_default():
     assert (model.shrinkage_, model.normalize_, model.selection_) == (0.1, False, None)
     with pytest.raises(ValueError, match="shrinkage must be 'auto' or a number from 0 to 1; got 2"):
         RCA(shrinkage=2).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [RCA, BilinearSimilarity])
+def test_of_new_classes_all_are_judged_also_of_wide_tables(kind):
+    X, y = noisy(120, 410)
+    model = kind(validation="classes", random_state=0).fit(X, y)
+    assert {record["n_folds"] for record in model.selection_} == {4}  # one per class
+    assert min(record["n_folds"] for record in kind(random_state=0).fit(X, y).selection_) == 2
