@@ -195,12 +195,12 @@ def noisy(n=240, d=60, seed=0):
     return X * np.exp(random.normal(size=(n, 1))), y
 
 
-@pytest.mark.parametrize("name", ["isolet1560", "coil20"])
-def test_the_default_is_better_than_the_plain_cosine_of_many_columns(name, data_folder):
-    arrays = np.load(data_folder("coil20_isolet") / f"{name}.npz", allow_pickle=False)
+@pytest.mark.parametrize("name", ["isolet", "coil20"])
+def test_the_default_is_better_than_the_plain_cosine_of_many_columns(name, data_set):
+    data = data_set(name)
     random = np.random.default_rng(0)
-    rows = random.permutation(len(arrays["y"]))[:800]
-    X, y = arrays["X"][rows].astype(float), arrays["y"].ravel()[rows]
+    rows = random.permutation(len(data.y))[:800]
+    X, y = np.asarray(data.X, dtype=float)[rows], data.y[rows]
     X = StandardScaler().fit(X[:500]).transform(X)
     model = RCA(random_state=0).fit(X[:500], y[:500])
     plain = baseline_scores(X[:500], y[:500], X[500:], y[500:])["cosine"]
@@ -258,6 +258,15 @@ def test_chunks_are_held_out_where_they_are_small_or_asked_for():
     assert model.selection_[0]["n_folds"] == 3
     by_class = RCA(validation="classes", random_state=0).fit(X, y)
     assert by_class.selection_[0]["n_folds"] != RCA(random_state=0).fit(X, y).selection_[0]["n_folds"]
+
+
+def test_a_shrinkage_of_0_that_held_out_rows_chose_is_not_warned_of():
+    X, y = noisy(120, 410)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RCA(random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="directions in which X varies"):
+        RCA(shrinkage=0).fit(X, y)
 
 
 def test_what_cannot_be_judged_has_a_default():

@@ -157,7 +157,10 @@ class RCA(FeatureComparer, SavedModel, BaseEstimator):
             with blas_threads_for(table.shape[1]):
                 self.shrinkage_, self.normalize_ = self._select(table, numbers, weights, random)
                 whitening = Whitening(table, numbers, weights)
-                components = whitening.components(self.shrinkage_, self.n_components)
+                with warnings.catch_warnings():
+                    if is_auto(self.shrinkage):  # then held-out rows say that 0 is good
+                        warnings.filterwarnings("ignore", "rows of one chunk do not differ")
+                    components = whitening.components(self.shrinkage_, self.n_components)
             self.components_ = fix_signs(components)
             self.mean_ = whitening.mean if self.normalize_ else None
         return self
@@ -291,7 +294,7 @@ def select_settings(
     trials = []
     for shrinkage in shrinkages:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "rows of one chunk do not differ")  # the fit warns of its own
+            warnings.filterwarnings("ignore", "rows of one chunk do not differ")
             points = [
                 (fold.held_out - whitening.mean) @ whitening.weights(shrinkage, n_components)
                 for fold, whitening in zip(folds, whitenings, strict=True)
