@@ -267,6 +267,8 @@ def test_missing_data_are_said_before_anything_runs(toy, log, tmp_path, monkeypa
     monkeypatch.setenv("NEARER_DATA", str(tmp_path))
     monkeypatch.setenv("NEARER_CACHE", str(tmp_path))
     monkeypatch.setattr(type(toy), "data", ("caltech101",))
-    assert "the data set 'caltech101' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
+    assert (
+        "the data set 'caltech101' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
+    )
     assert "passed over toy squares: the data set 'caltech101'" in nearer("run", "all", "-o", tmp_path).output
     assert numbers_in(log) == []
