@@ -293,7 +293,7 @@ class Figure3(Experiment):
             "stops": [3_000, 10_000, 30_000, 100_000, 200_000], "pairs": 8_000,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.0, "full": 100.0}
+    minutes: ClassVar = {"quick": 0.6, "full": 100.0}
     reduced = "the polar geometry, whose steps cost more, at ranks 10 and 30 only"
     curves: ClassVar = ("LORETA-PSD", "LORETA")  # whose mAP is followed along the steps
 
