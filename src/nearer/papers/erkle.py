@@ -312,11 +312,14 @@ def style(name: str) -> dict[str, Any]:
 
 
 def draw_curves(axes: "Axes", found: dict[str, Curve], x: str, y: str) -> None:
-    """Draw means over trials with 95 % confidence intervals: as bars for few points, as a band for many."""
+    """Draw means over trials with 95 % confidence intervals: as bars for few points, as a band for many.
+
+    Two trials have intervals so wide that they would hide the curves.
+    """
     for name, curve in found.items():
         at = sorted(curve)
         means = np.array([np.mean(curve[count]) for count in at])
-        halves = np.array([interval(curve[count]) or 0.0 for count in at])
+        halves = np.array([interval(curve[count]) or 0.0 if len(curve[count]) > 2 else 0.0 for count in at])
         looks = style(name)
         axes.plot(at, means, label=name, **looks)
         if len(at) > 8:
