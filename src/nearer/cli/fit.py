@@ -278,7 +278,8 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
     if chosen:
         from nearer.selection import without_averaged
 
-        last_step(learned)[1].selection_ = without_averaged(last_step(trial)[1].selection_)
+        records = last_step(trial)[1].selection_
+        last_step(learned)[1].selection_ = records and without_averaged(records)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
 

@@ -37,11 +37,12 @@ def papers(
     again: bool = flag("--again", "run: run what is recorded already, too."),
     quiet: bool = flag("--quiet", "No progress bar."),
 ) -> None:
-    """Rerun the tables and figures of the papers whose methods are in the library.
+    """Rerun the tables and figures of the four papers.
 
-    The list shows every experiment and about how long it takes on two cores. A run writes a record with all numbers
-    (.json), a table with the paper's numbers beside ours (.md) and the figure (.png, .svg). It can be interrupted:
-    started again, it goes on where it stopped. The report is one HTML page of all records in the folder.
+    They are those whose methods are in the library. The list shows every experiment and about how long it takes on two
+    cores. A run writes a record with all numbers (.json), a table with the paper's numbers beside ours (.md) and the
+    figure (.png, .svg). It can be interrupted: started again, it goes on where it stopped. The report is one HTML page
+    of all records in the folder.
     """
     from nearer.papers import SCALES
 
