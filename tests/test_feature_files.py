@@ -256,7 +256,12 @@ def shoes(file):
 
 @pytest.mark.filterwarnings("error")
 def test_estimators_learn_the_names_of_its_columns(shoes):
-    for model in (RCA(), BilinearSimilarity("sdca", n_triplets=100), InformationGain(1), FeatureMap()):
+    for model in (
+        RCA(random_state=0),
+        BilinearSimilarity("sdca", n_triplets=100),
+        InformationGain(1),
+        FeatureMap(),
+    ):
         target = shoes.X if isinstance(model, FeatureMap) else shoes.labels
         model.fit(shoes, target)
         assert model.feature_names_in_.tolist() == ["heel", "sole"]

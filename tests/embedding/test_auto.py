@@ -111,6 +111,13 @@ def test_the_mean_map_does_not_depend_on_position_size_and_orientation():
     np.testing.assert_allclose(mean_map([points, 7.0 * points @ rotation + 3.0]), points, atol=1e-12)
 
 
+def test_maps_that_are_at_one_place_are_left_out_of_the_mean():
+    points = np.random.default_rng(0).normal(size=(12, 3))
+    points -= points.mean(axis=0)
+    np.testing.assert_allclose(mean_map([points, 1e-170 * points, 0.0 * points]), points, atol=1e-12)
+    np.testing.assert_array_equal(mean_map([1e-170 * points, points]), 1e-170 * points)
+
+
 def test_the_mean_of_maps_errs_less_than_the_chosen_one(monkeypatch):
     """Of few answers, over six studies: on average, though not in each."""
     errors = {1: [], 16: []}

@@ -27,6 +27,7 @@ MIN_ROWS, ROWS_PER_OBJECT, ROWS_PER_COORDINATE = 5_000, 60, 6  # enough rows to 
 MANY_ROWS = 25_000  # one fold is enough: a fifth of them
 FEW_ROWS, FEW_PER_OBJECT = 5_000, 15  # below these a fold learns from nine tenths: less would choose other ridges
 MANY_FOLDS = 10
+COLLAPSED = 1e-100  # range of the coordinates of a map whose points are at one place
 MOST_AVERAGED = 16  # maps of near ties
 NEAR = 1.0  # paired standard errors
 MIN_ANSWERS = 100  # held-out answers, or groups, of which there are enough to be the units of standard errors
@@ -174,8 +175,14 @@ def with_near_ties(selection: Selection, folds: Sequence[Fold]) -> Selection:
 
 
 def mean_map(maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of maps brought to the position, size and orientation of the first."""
-    aligned = [maps[0], *(procrustes(points, maps[0]).aligned for points in maps[1:])]
+    """Return the mean of maps brought to the position, size and orientation of the first.
+
+    Maps that a ridge has pulled to one place have no orientation and are left out; where the first is one, it is returned.
+    """
+    first, *others = maps
+    if np.ptp(first) < COLLAPSED:
+        return first
+    aligned = [first, *(procrustes(points, first).aligned for points in others if np.ptp(points) >= COLLAPSED)]
     return np.mean(aligned, axis=0).astype(maps[0].dtype)
 
 

@@ -96,7 +96,7 @@ def procrustes(points: ArrayLike, reference: ArrayLike) -> Alignment:
     if spread == 0 or target_spread == 0:
         raise ValueError("points and reference must each hold at least two different points")
     aligned = strength / spread * rotated + center
-    disparity = 1 - strength**2 / (spread * target_spread)
+    disparity = 1 - strength / spread * (strength / target_spread)  # the product of both spreads may underflow
     return Alignment(float(np.clip(disparity, 0, 1)), aligned[:, :n_dims])
 
 
