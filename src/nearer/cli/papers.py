@@ -41,7 +41,7 @@ def papers(
 
     They are those whose methods are in the library. The list shows every experiment and about how long it takes on two
     cores. A run writes a record with all numbers (.json), a table with the paper's numbers beside ours (.md) and the
-    figure (.png, .svg). It can be interrupted: started again, it goes on where it stopped. The report is one HTML page
+    figure (.png, .svg). It can be interrupted; the same command resumes it. The report is one HTML page
     of all records in the folder.
     """
     from nearer.papers import SCALES

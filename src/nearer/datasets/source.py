@@ -170,14 +170,14 @@ class Source:
             _write(temporary, arrays)
         return arrays
 
-    def _check(self, arrays: Arrays, whence: str) -> None:
+    def _check(self, arrays: Arrays, origin: str) -> None:
         missing = [name for name in self.arrays if name not in arrays]
         if missing:
-            raise ValueError(f"{whence} is not the data set {self.name!r}: it has no {', '.join(missing)}")
+            raise ValueError(f"{origin} is not the data set {self.name!r}: it has no {', '.join(missing)}")
         found = contents_checksum({name: arrays[name] for name in self.arrays})
         if found != self.sha256:
             raise ValueError(
-                f"{whence} is not the data set {self.name!r}: its contents have the sha256 {found}, "
+                f"{origin} is not the data set {self.name!r}: its contents have the sha256 {found}, "
                 f"but {self.sha256} is expected"
             )
 

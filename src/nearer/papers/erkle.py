@@ -943,7 +943,7 @@ def flip(rows: Rows, share: float, random: np.random.Generator) -> Rows:
 
 
 def music_data(flipped: float, seed: int) -> Data:
-    """Return 6,000 triplets to learn from, of which some are turned around, 500 for τ and 2,590 to test on."""
+    """Return 6,000 triplets to learn from, of which some are flipped, 500 for τ and 2,590 to test on."""
     answers = load_music().answers
     random = np.random.default_rng(seed)
     rows = answers.rows[random.permutation(len(answers))]
@@ -955,7 +955,7 @@ class Figure3(Experiment):
     """Comparisons of musical artists: test error, training error, and ranks of the kernels.
 
     6,000 triplets to learn from, 500 for τ, the others to test on. Besides the answers as they are, a tenth of those to
-    learn from and to choose by is turned around: the paper speaks of a moderate amount of conflicting triplets, and
+    learn from and to choose by is flipped: the paper speaks of a moderate amount of conflicting triplets, and
     the file that can be had has none. τ is chosen on the validation triplets, as in the paper, and beside that on the
     test triplets.
     """
@@ -965,7 +965,7 @@ class Figure3(Experiment):
     data = ("music",)
     stand_in = (
         "the paper has 16,385 comparisons with conflicts, 10,000 to learn from and 1,000 for τ; the public file has "
-        "9,107, of which 17 are impossible and none conflict: 6,000 and 500, without and with a tenth turned around"
+        "9,107, of which 17 are impossible and none conflict: 6,000 and 500, without and with a tenth flipped"
     )
     reduced = (
         "three of the ten trials; the batch methods are run at four of the 60 mini-batches, in two trials; the "
@@ -1005,7 +1005,7 @@ class Figure3(Experiment):
     minutes: ClassVar = {"quick": 0.5, "full": 40.0}
 
     def trials(self, flipped: list[float], **sizes: Any) -> list[Trial]:
-        """Return the trials for each share that is turned around."""
+        """Return the trials for each share that is flipped."""
         return [{**trial, "flipped": share} for share in flipped for trial in trials_of(**sizes)]
 
     def run(self, trial: Trial) -> list[Row]:
@@ -1019,11 +1019,11 @@ class Figure3(Experiment):
             train, ranks = (curves(results, measured, flipped=share) for measured in ("train", "rank"))
             for name, curve in curves(results, "test", flipped=share).items():
                 further = {"training error": mean_at(train[name]), "rank": mean_at(ranks[name])}
-                rows.append({"turned around": f"{share:.0%}", **row_of(name, curve, **further)})
+                rows.append({"flipped": f"{share:.0%}", **row_of(name, curve, **further)})
         return rows
 
     def draw(self, figure: "Figure", results: Results) -> None:
-        """Draw test error, training error and ranks, one row per share that is turned around."""
+        """Draw test error, training error and ranks, one row per share that is flipped."""
         found = shares(results)
         figure.set_size_inches(12, 1.6 + 3.6 * len(found))
         for row, share in zip(figure.subplots(len(found), 3, squeeze=False), found, strict=True):
@@ -1035,7 +1035,7 @@ class Figure3(Experiment):
                 }
                 label = {"test": ERROR, "train": "training error", "rank": "rank of the kernel"}[measured]
                 draw_curves(axes, chosen, OBSERVED, label)
-                axes.set_title(f"({title}) {share:.0%} turned around")
+                axes.set_title(f"({title}) {share:.0%} flipped")
                 if measured == "rank":
                     axes.set_yscale("log")
         share_legend(figure, 3)
@@ -1086,7 +1086,7 @@ class Figure3(Experiment):
             }
             said.add(rule(found, kind))
             values = ranks_of(choose(found, "Batch")) if measured == "rank" else named(found)
-            told.append(f"{share:.0%} turned around: {values}")
+            told.append(f"{share:.0%} flipped: {values}")
         return Verdict(claim, said.pop() if len(said) == 1 else None, "; ".join(told))
 
     @staticmethod
@@ -1114,7 +1114,7 @@ class Figure3(Experiment):
 
 
 def shares(results: Results) -> list[float]:
-    """Return the shares that were turned around."""
+    """Return the shares that were flipped."""
     return list(dict.fromkeys(trial["flipped"] for trial, _ in results))
 
 
@@ -1125,13 +1125,13 @@ class Noise(Experiment):
     """How errors among the answers act on ERKLE, and what a cap on its steps brings: 5.3, and the future work.
 
     Music, cars and foods: four fifths of the answers to learn from in random order, at most 12,000 triplets, the
-    others to test on; a share of the triplets to learn from is turned around. The paper suggests "a threshold on the
+    others to test on; a share of the triplets to learn from is flipped. The paper suggests "a threshold on the
     passive-aggressive learning rate" and trace regularization as future work: `aggressiveness` and `shrinkage` of
     OnlineKernel. The default cap was chosen on other splits of the same answers.
     """
 
     name = "noise"
-    title = "ERKLE, beside Figure 3: answers turned around, and a cap on the steps"
+    title = "ERKLE, beside Figure 3: answers flipped, and a cap on the steps"
     data = tuple(PEOPLE)
     stand_in = Figure3.stand_in
     methods: ClassVar[dict[str, dict[str, Any]]] = {
@@ -1188,7 +1188,7 @@ class Noise(Experiment):
         rows = []
         for key, curve in self.by_share(results).items():
             row: Row = dict(zip(("data", "method"), key, strict=True))
-            row |= {f"{share}% turned around": float(np.mean(values)) for share, values in curve.items()}
+            row |= {f"{share}% flipped": float(np.mean(values)) for share, values in curve.items()}
             rows.append({**row, "± at 0% (95 %)": interval(curve[min(curve)])})
         return rows
 
@@ -1202,7 +1202,7 @@ class Noise(Experiment):
         return found
 
     def draw(self, figure: "Figure", results: Results) -> None:
-        """Draw error against the share that is turned around, a panel per set."""
+        """Draw error against the share that is flipped, a panel per set."""
         found = self.by_share(results)
         sets = list(dict.fromkeys(name for name, _ in found))
         figure.set_size_inches(11, 5)
@@ -1213,7 +1213,7 @@ class Noise(Experiment):
                 if data == name:
                     at = sorted(curve)
                     axes.plot(at, [np.mean(curve[share]) for share in at], marker=markers[method], label=method)
-            axes.set(title=name, xlabel="turned around, %")
+            axes.set(title=name, xlabel="flipped, %")
             axes.grid(alpha=0.3)
         panels[0].set_ylabel(ERROR)
         share_legend(figure, 4)
@@ -1236,14 +1236,14 @@ class Noise(Experiment):
         return [self.lower(results, *claim) for claim in claims if methods.issuperset(claim[2:])]
 
     def lower(self, results: Results, claim: str, share: int, method: str, other: str) -> Verdict:
-        """Return whether a method has a lower error than another on all sets, with this share turned around."""
+        """Return whether a method has a lower error than another on all sets, with this share flipped."""
         found = self.by_share(results)
         pairs = {
             name: (mean_at(found[name, method], share), mean_at(found[name, other], share))
             for name in dict.fromkeys(name for name, _ in found)
         }
         return Verdict(
-            f"{claim}; {share} % turned around",
+            f"{claim}; {share} % flipped",
             all(ours < theirs for ours, theirs in pairs.values()),
             f"{method}, {other}: "
             + "; ".join(f"{name} {ours:.3f}, {theirs:.3f}" for name, (ours, theirs) in pairs.items()),

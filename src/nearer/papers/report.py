@@ -136,7 +136,7 @@ def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
         f"<meta name='viewport' content='width=device-width'><style>{STYLE}</style></head><body>",
         "<h1>The papers, rerun</h1>",
         "<h2>Claims</h2><div class='wide'><table class='verdicts'>",
-        "<tr><th>experiment</th><th>claim of the paper</th><th>verdict</th><th>measured</th></tr>",
+        "<tr><th>experiment</th><th>claim</th><th>verdict</th><th>measured</th></tr>",
     ]
     for experiment, record, _ in records:
         anchor = f"<a href='#{record['paper']}-{experiment.name}'>{record['paper']} {experiment.name}</a>"

@@ -1,7 +1,7 @@
 """Running an experiment: trials on all cores, results kept as they come, and the record at the end.
 
-Every result is appended to a file beside the record and flushed, so that a run that was killed goes on where it
-stopped. The first line of that file says of which code and sizes it is; results of other code are not used.
+Every result is appended to a file beside the record and flushed, so that the same command resumes a run that was
+killed. The first line of that file says of which code, sizes and machine it is; results of others are set aside.
 """
 
 import hashlib
