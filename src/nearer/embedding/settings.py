@@ -177,7 +177,7 @@ def with_near_ties(selection: Selection, folds: Sequence[Fold]) -> Selection:
 def mean_map(maps: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean of maps brought to the position, size and orientation of the first.
 
-    Maps that a ridge has pulled to one place have no orientation and are left out; where the first is one, it is returned.
+    Maps that a ridge has pulled to one place have no orientation and are left out; if the first is one, it is the mean.
     """
     first, *others = maps
     if np.ptp(first) < COLLAPSED:
