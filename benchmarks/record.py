@@ -1,19 +1,23 @@
 """Where a benchmark puts what it measured: one JSON file a question, with the machine it was measured on."""
 
 import json
-import os
-import platform
 import time
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
+
+from nearer.papers.run import describe_machine
 
 RECORDS = Path(__file__).resolve().parents[1] / "docs/benchmarks/records"
 
 
 def write(name: str, question: str, rows: list[dict]) -> None:
     """Write the rows of a question and print them."""
-    record = {"question": question, "machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "rows": rows}
+    record = {
+        "question": question,
+        "machine": describe_machine(),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "rows": rows,
+    }
     RECORDS.mkdir(parents=True, exist_ok=True)
     (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     print(f"\n{question}")
@@ -27,12 +31,6 @@ def rows_of(name: str) -> list[dict]:
     return json.loads(path.read_text())["rows"] if path.exists() else []
 
 
-def machine() -> dict:
-    """Return what the figures depend on: processor, Python and the packages that do the work."""
-    packages = {name: version(name) for name in ("nearer", "numpy", "scipy", "numba", "scikit-learn")}
-    return {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version(), **packages}
-
-
 def best_of(times: int, run) -> float:
     """Return the shortest of some timed runs, in seconds."""
     seconds = []
@@ -41,14 +39,6 @@ def best_of(times: int, run) -> float:
         run()
         seconds.append(time.perf_counter() - begun)
     return min(seconds)
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.machine())
 
 
 def _short(value):

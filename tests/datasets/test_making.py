@@ -86,7 +86,7 @@ def test_office_caltech_has_four_domains(tmp_path):
 @pytest.mark.parametrize("module", [coil20, isolet])
 def test_tables_of_matlab_count_classes_from_0(module, tmp_path):
     savemat(tmp_path / "a.mat", {"X": np.array([[0.5, 1.0]]), "Y": np.array([[20.0]])})
-    made = module.make([tmp_path / "a.mat"])
+    made = module.SOURCE.make([tmp_path / "a.mat"])
     assert (made["X"].tolist(), made["y"].tolist()) == ([[0.5, 1.0]], [19])
     assert (made["X"].dtype, made["y"].dtype) == (np.float32, np.int8)
 

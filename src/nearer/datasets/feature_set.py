@@ -1,11 +1,15 @@
 """What the loaders of features with class labels return."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FeatureSet"]
+from nearer.datasets.source import Arrays
+
+__all__ = ["FeatureSet", "arrays_of_matlab"]
 
 
 class FeatureSet(NamedTuple):
@@ -30,3 +34,11 @@ class FeatureSet(NamedTuple):
     classes: NDArray[np.generic]
     features: NDArray[np.str_] | None = None
     is_test: NDArray[np.bool_] | None = None
+
+
+def arrays_of_matlab(paths: Sequence[Path]) -> Arrays:
+    """Make the arrays from a MATLAB file with X and Y, which counts classes from 1."""
+    from scipy.io import loadmat
+
+    file = loadmat(paths[0])
+    return {"X": file["X"].astype(np.float32), "y": (file["Y"].ravel() - 1).astype(np.int8)}

@@ -1,22 +1,11 @@
 """Spoken letters: 617 features of each of 60 utterances of the 26 letters (a part of ISOLET)."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
-from nearer.datasets.source import Arrays, Original, Source
+from nearer.datasets.feature_set import FeatureSet, arrays_of_matlab
+from nearer.datasets.source import Original, Source
 
 __all__ = ["SOURCE", "load_isolet"]
-
-
-def make(paths: Sequence[Path]) -> Arrays:
-    """Make the arrays from the MATLAB file, which counts classes from 1."""
-    from scipy.io import loadmat
-
-    file = loadmat(paths[0])
-    return {"X": file["X"].astype(np.float32), "y": (file["Y"].ravel() - 1).astype(np.int8)}
 
 
 SOURCE = Source(
@@ -34,7 +23,7 @@ SOURCE = Source(
             "https://raw.githubusercontent.com/jundongl/scikit-feature/48cffad4e88ff4b9d2f1c7baffb314d1b3303792/skfeature/data/Isolet.mat"
         ),
     ),
-    make=make,
+    make=arrays_of_matlab,
     stand_in="1,560 of the 7,797 rows of ISOLET, as in the collection of the copy",
 )
 
