@@ -33,7 +33,7 @@ WANTED := Python 3.11 or newer
 .NOTPARALLEL:
 
 help:  ## show this list
-	@sed -n 's/^\([a-z-]*\):.*  ## /\1 /p' Makefile | while read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1 /p' Makefile | while read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 demo: $(VENV)/.for-demo  ## the map of Europe from answers alone: leaves europe.html and europe.png
 	$(PY) -m nearer demo
