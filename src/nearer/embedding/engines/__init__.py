@@ -13,8 +13,7 @@ from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 
-ENGINES = {"cpu": "CPUProblem", "torch": "TorchProblem"}
-MEMORY_ROWS = 10_000_000  # comparisons in files up to which they are read into memory: a few hundred megabytes
+ENGINES = {"cpu": "CPUProblem", "files": "FilesProblem", "torch": "TorchProblem"}
 
 # Called with the comparisons, the loss, the regularization, the number of threads and a random generator.
 Engine = Callable[..., Problem]
@@ -42,4 +41,5 @@ def memory_engine(device: str) -> Engine:
 
 def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
-    return memory_engine(device)
+    engine = memory_engine(device)
+    return engine_by_name("files") if isinstance(data, ComparisonSource) and engine is CPUProblem else engine
