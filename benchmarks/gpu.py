@@ -177,7 +177,7 @@ def whole_fit(m: int) -> list[dict]:
 def main() -> None:
     gpu = {"gpu": torch.cuda.get_device_properties(0).name, "torch": torch.__version__}
     n_triplets = int(sys.argv[1]) if sys.argv[1:] else 10**8
-    question = "Triplets per second of value and gradient on a GPU: ours, PyTorch's operations, and its automatic derivatives"
+    question = "Triplets per second of value and gradient on a GPU: ours, PyTorch's operations, and its autograd"
     record.write("gpu_gradient", question, gradient_rows(), **gpu)
     question = "Whole fits on a GPU, from comparisons in memory or a source of chunks"
     record.write("gpu_fits", question, whole_fit(n_triplets) + cblearn_rows(), **gpu)
