@@ -65,9 +65,9 @@ class Factor(NamedTuple):
         k = A.shape[1]
         return cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.eye(k), np.ones(2))
 
-    def reorthogonalize(self) -> None:
-        """Multiply R into the table, in place, and recompute C."""
-        self.table[:] = self.matrix
+    def replace(self, A: np.ndarray) -> None:
+        """Become another matrix, in place."""
+        self.table[:] = A
         self.R[:] = self.R_inv[:] = np.eye(len(self.R))
         self.compute_C()
 
