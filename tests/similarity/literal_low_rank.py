@@ -73,7 +73,7 @@ def loreta_distance(X, rows, steps, Y, loss):
         H = np.linalg.pinv(Y) @ P
         N = H.T @ H
         size = np.abs(slopes) @ np.square(H).sum(axis=0)  # as in within_reach: of s hhᵀ the eigenvalue is s hᵀh
-        D = -min(step, 1 / size) * np.diag(slopes)
+        D = -(step if step * size <= 1 else 1 / size) * np.diag(slopes)
         omega, theta = -D / 2 + 3 / 8 * D @ N @ D, D - D @ N @ D / 2
         Y = Y + (Y @ H @ omega + P @ theta) @ H.T
     return (Y,), losses
