@@ -33,7 +33,9 @@ def weighted(weight):
 
 
 @pytest.fixture(
-    scope="module", params=[OrdinalEmbedding(random_state=0), ComparisonKernel(random_state=0)], ids=["map", "kernel"]
+    scope="module",
+    params=[OrdinalEmbedding(random_state=0), ComparisonKernel(random_state=0)],
+    ids=["map", "kernel"],
 )
 def unweighted(request):
     return request.param.fit(ANSWERS)
