@@ -9,7 +9,7 @@ points no longer fit the caches.
 import numpy as np
 
 from nearer import Comparisons
-from nearer.embedding.problem import Problem
+from nearer.embedding.engines.cpu import CPUProblem
 from nearer.jit import bind
 from nearer.losses import STE, TSTE, ops
 from record import best_of, write
@@ -27,7 +27,7 @@ def step_and_gradient(n_objects: int, dims: int, loss, size: int) -> tuple[float
     random = np.random.default_rng(0)
     comparisons = Comparisons(triplets(n_objects, size, random), n_objects=n_objects)
     points = random.standard_normal((n_objects, dims))
-    problem = Problem(comparisons, loss, 0.01, 1, random)
+    problem = CPUProblem(comparisons, loss, 0.01, 1, random)
     _, gradient = problem.value_and_gradient(points)
     problem.svrg_run(points, gradient, 1e-9, 10)
     evaluation = best_of(5, lambda: problem.value_and_gradient(points))
@@ -105,7 +105,7 @@ def against_the_printed_algorithm(n_objects: int = 10_000, dims: int = 10, steps
     random = np.random.default_rng(0)
     rows = triplets(n_objects, 100_000, random)
     points = random.standard_normal((n_objects, dims))
-    problem = Problem(Comparisons(rows, n_objects=n_objects), STE(), 0.0, 1, random)
+    problem = CPUProblem(Comparisons(rows, n_objects=n_objects), STE(), 0.0, 1, random)
     _, gradient = problem.value_and_gradient(points)
     loss = STE()
 
@@ -182,7 +182,7 @@ def two_threads(size: int = 5_000_000) -> list[dict]:
         points = random.standard_normal((n_objects, dims))
         seconds = {}
         for n_jobs in (1, 2):
-            with Problem(comparisons, STE(), 0.01, n_jobs, np.random.default_rng(0)) as problem:
+            with CPUProblem(comparisons, STE(), 0.01, n_jobs, np.random.default_rng(0)) as problem:
 
                 def epoch(problem=problem, points=points, n_jobs=n_jobs) -> None:
                     _, gradient = problem.value_and_gradient(points)

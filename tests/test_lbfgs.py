@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from nearer.jit import bind
-from nearer.lbfgs import CURVATURE, DECREASE, LimitedMemory, find_direction
+from nearer.lbfgs import CURVATURE, DECREASE, Changes, LimitedMemory, find_direction
 
 
 def literal_direction(gradient, pairs):
@@ -43,7 +43,7 @@ def test_the_direction_is_that_of_the_two_loops(count):
 
 def test_every_step_meets_the_weak_wolfe_conditions_and_the_end_is_that_of_scipy():
     start = np.random.default_rng(0).normal(size=(10, 3))
-    state = LimitedMemory(quartic, start, memory=5)
+    state = LimitedMemory(quartic, start, Changes(start, 5))
     for _ in range(60):
         points, value, gradient = state.points, state.value, state.gradient
         if not state.step():
@@ -59,7 +59,7 @@ def test_every_step_meets_the_weak_wolfe_conditions_and_the_end_is_that_of_scipy
 
 
 def test_it_stays_at_a_minimum():
-    state = LimitedMemory(quartic, np.zeros((3, 2)), memory=5)
+    state = LimitedMemory(quartic, np.zeros((3, 2)), Changes(np.zeros((3, 2)), 5))
     assert not state.step()
     assert not state.points.any()
 
@@ -68,7 +68,7 @@ def test_a_hinge_is_lowered_to_its_minimum():
     def hinge(points):
         return float(np.abs(points - 1.0).sum()), np.sign(points - 1.0)
 
-    state = LimitedMemory(hinge, np.array([[3.7, -5.2]]), memory=10)
+    state = LimitedMemory(hinge, np.array([[3.7, -5.2]]), Changes(np.array([[3.7, -5.2]]), 10))
     while state.step():
         pass
     assert state.value < 1e-6
@@ -79,14 +79,14 @@ def test_steps_beyond_where_the_objective_is_finite_are_shortened():
         with np.errstate(invalid="ignore", divide="ignore"):
             return float((points**2 - 0.01 * np.log(1.5 - points)).sum()), 2 * points + 0.01 / (1.5 - points)
 
-    state = LimitedMemory(barrier, np.array([[1.49]]), memory=3)
+    state = LimitedMemory(barrier, np.array([[1.49]]), Changes(np.array([[1.49]]), 3))
     while state.step():
         assert np.isfinite(state.value)
     assert abs(state.gradient).max() < 1e-6
 
 
 def test_single_precision_stays_single():
-    state = LimitedMemory(quartic, np.ones((4, 2), np.float32), memory=3)
+    state = LimitedMemory(quartic, np.ones((4, 2), np.float32), Changes(np.ones((4, 2), np.float32), 3))
     while state.step() and state.n_evaluations < 200:
         assert state.points.dtype == np.float32
     assert state.value < 1e-6
@@ -94,5 +94,5 @@ def test_single_precision_stays_single():
 
 def test_the_start_is_left_as_it_was():
     start = np.ones((4, 2))
-    LimitedMemory(quartic, start, memory=3).step()
+    LimitedMemory(quartic, start, Changes(start, 3)).step()
     assert (start == 1.0).all()

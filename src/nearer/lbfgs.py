@@ -16,7 +16,50 @@ from nearer.monitor import Monitor
 DECREASE, CURVATURE = 1e-4, 0.9  # of the Wolfe conditions
 TRIES = 25  # steps that are tried along a direction
 
-Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Objective = Callable[[Any], tuple[float, Any]]
+
+
+class Changes:
+    """The last changes of points and gradients as numpy arrays, and the direction that they lead to.
+
+    Points on another device have a class of their own with the same methods.
+
+    Parameters
+    ----------
+    points : array
+        Of the shape and type of all points.
+    memory : int
+        Pairs of changes that are kept.
+    """
+
+    def __init__(self, points: np.ndarray, memory: int) -> None:
+        self._moved, self._turned = np.empty((2, memory, points.size), points.dtype)
+        self._bends, self._count = np.empty(memory), 0
+        self._find_direction, self._remember, self._inner = _compiled_loops()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def clear(self) -> None:
+        """Forget all changes."""
+        self._count = 0
+
+    def direction(self, gradient: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the direction of the next step and the slope along it."""
+        direction = np.empty(gradient.shape, gradient.dtype)
+        memory = (self._moved, self._turned, self._bends)
+        return direction, self._find_direction(gradient.ravel(), direction.ravel(), *memory, self._count)
+
+    def remember(
+        self, points: np.ndarray, gradient: np.ndarray, end: np.ndarray, end_gradient: np.ndarray
+    ) -> None:
+        """Add the changes of a step, if the objective curves up along it."""
+        step = points.ravel(), gradient.ravel(), end.ravel(), end_gradient.ravel()
+        self._count = self._remember(*step, self._moved, self._turned, self._bends, self._count)
+
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Return the inner product."""
+        return self._inner(x.ravel(), y.ravel())
 
 
 class LimitedMemory:
@@ -28,44 +71,37 @@ class LimitedMemory:
         Returns value and gradient of a point.
     start : array of shape (n, d)
         Where to start.
-    memory : int
-        Pairs of changes that are kept.
+    changes : Changes
+        The memory, still empty.
     """
 
-    def __init__(self, objective: Objective, start: np.ndarray, memory: int) -> None:
+    def __init__(self, objective: Objective, start: Any, changes: Any) -> None:
         self.objective = objective
         self.points = start
         self.value, self.gradient = objective(start)
         self.n_evaluations = 1
-        self._moved, self._turned = np.empty((2, memory, start.size), start.dtype)
-        self._bends, self._count = np.empty(memory), 0
-        self._find_direction, self._remember, self._inner = _compiled_loops()
+        self.changes = changes
 
     def step(self) -> bool:
         """Take an iteration; return False if no step leads down, and then stay."""
-        memory = (self._moved, self._turned, self._bends)
-        flat = self.gradient.ravel()
-        direction = np.empty_like(flat)
-        slope = self._find_direction(flat, direction, *memory, self._count)
-        found = self._search(direction.reshape(self.points.shape), slope) if slope < 0.0 else None
-        if found is None and self._count > 0:  # once more, along the gradient
-            self._count = 0
+        direction, slope = self.changes.direction(self.gradient)
+        found = self._search(direction, slope) if slope < 0.0 else None
+        if found is None and len(self.changes) > 0:  # once more, along the gradient
+            self.changes.clear()
             return self.step()
         if found is None:
             return False
         points, self.value, gradient = found
-        self._count = self._remember(
-            self.points.ravel(), flat, points.ravel(), gradient.ravel(), *memory, self._count
-        )
+        self.changes.remember(self.points, self.gradient, points, gradient)
         self.points, self.gradient = points, gradient
         return True
 
-    def _search(self, direction: np.ndarray, slope: float) -> tuple[np.ndarray, float, np.ndarray] | None:
+    def _search(self, direction: Any, slope: float) -> tuple[Any, float, Any] | None:
         """Return the end of a step along a direction, with its value and gradient."""
-        size = 1.0 if self._count > 0 else min(1.0, 1.0 / float(np.sqrt(-slope)))
+        size = 1.0 if len(self.changes) > 0 else min(1.0, 1.0 / float(np.sqrt(-slope)))
         shortest, longest = 0.0, np.inf
         for _ in range(TRIES):
-            points = self.points + self.points.dtype.type(size) * direction
+            points = self.points + float(size) * direction
             value, gradient = self.objective(points)
             self.n_evaluations += 1
             if not value <= self.value + DECREASE * size * slope:
@@ -75,7 +111,7 @@ class LimitedMemory:
                 part = -0.5 * size * slope / excess if shortest == 0.0 and np.isfinite(excess) else 0.5
                 size = shortest + min(max(part, 0.1), 0.5) * (size - shortest)
                 continue
-            end_slope = self._inner(direction.ravel(), gradient.ravel())
+            end_slope = self.changes.inner(direction, gradient)
             if end_slope >= CURVATURE * slope:
                 return points, value, gradient
             shortest = size
@@ -92,16 +128,18 @@ def _compiled_loops() -> tuple[Callable, Callable, Callable]:
 
 def minimize(
     objective: Objective,
-    start: np.ndarray,
+    start: Any,
     memory: int,
     monitor: Monitor,
     describe: Callable[[LimitedMemory], dict[str, Any]] = lambda state: {},
-) -> np.ndarray:
+    changes: Callable[[Any, int], Any] = Changes,
+) -> Any:
     """Return the point at which the monitor ends L-BFGS, or from which no step leads down.
 
-    ``describe(state)`` returns further entries of the record of an iteration.
+    ``describe(state)`` returns further entries of the record of an iteration. Points are arrays of any library for
+    which ``changes(start, memory)`` makes a `Changes`.
     """
-    state = LimitedMemory(objective, start, memory)
+    state = LimitedMemory(objective, start, changes(start, memory))
     while monitor.go_on(state.points, loss=state.value, **describe(state)):
         if not state.step():
             monitor.stop("converged")

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearer import Comparisons, OrdinalEmbedding, load_model
 from nearer.embedding import fitting as module
+from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.incremental import _ties_so_far
 from nearer.embedding.settings import RIDGES, Fold, mean_map, with_near_ties
 from nearer.losses import LOSSES, STE, TSTE, ops
@@ -89,7 +90,7 @@ def test_near_ties_are_averaged_only_where_that_predicts_better():
     random = np.random.default_rng(0)
     truth = random.normal(size=(20, 2))
     answers = comparisons_from_points(truth, 400, random_state=0)
-    fold = Fold(answers, answers, truth)
+    fold = Fold(answers, answers, truth, CPUProblem)
 
     def trial(spread):
         points = truth + spread * random.normal(size=truth.shape)
@@ -276,7 +277,9 @@ def test_early_stopping_chooses_without_its_own_answers(monkeypatch):
     seen = []
     select = module.select_settings
     monkeypatch.setattr(
-        module, "select_settings", lambda part, *rest: seen.append(len(part)) or select(part, *rest)
+        module,
+        "select_settings",
+        lambda part, *rest, **named: seen.append(len(part)) or select(part, *rest, **named),
     )
     model = OrdinalEmbedding(loss="ste", early_stopping=True, validation_fraction=0.2, random_state=0).fit(NOISY)
     assert seen == [1200]

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.embedding import LBFGS
+from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.escape import steepest_direction, widen
-from nearer.embedding.problem import Problem
 from nearer.losses import STE, TSTE
 from nearer.simulate import comparisons_from_points
 
@@ -54,7 +54,7 @@ def test_the_further_coordinate_leads_down():
     """Its square is a step along the slope over kernels: the fall is that slope, to first order."""
     random = np.random.default_rng(0)
     points = random.normal(size=(25, 1))
-    problem = Problem(ON_A_LINE, TSTE(1.0), 0.003, 1, random)
+    problem = CPUProblem(ON_A_LINE, TSTE(1.0), 0.003, 1, random)
     direction = steepest_direction(problem, ON_A_LINE, points)
     value = problem.value_and_gradient(points)[0]
     assert problem.value_and_gradient(widen(problem, ON_A_LINE, points))[0] < value

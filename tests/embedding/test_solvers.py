@@ -6,6 +6,7 @@ import pytest
 
 from nearer import Comparisons, losses
 from nearer.embedding import LBFGS, SGD, SOLVERS, SVRG, Batch
+from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 from nearer.losses import CKL, STE, TSTE
 from nearer.monitor import Monitor
@@ -31,7 +32,7 @@ def start(seed=1, d=3):
 def solve(solver, comparisons, loss, regularization=0.0, epochs=2, seed=5, dtype=float, n_jobs=1, **watch):
     monitor = Monitor(max_iter=epochs, tol=0.0, view=lambda points: {"points": points}, **watch)
     monitor.tol = -np.inf  # run all epochs
-    with Problem(comparisons, loss, regularization, n_jobs, np.random.default_rng(seed)) as problem:
+    with CPUProblem(comparisons, loss, regularization, n_jobs, np.random.default_rng(seed)) as problem:
         return solver.solve(problem, start().astype(dtype), monitor).solution, monitor
 
 
@@ -46,7 +47,7 @@ def given(comparisons):
 def test_value_and_gradient_equal_the_literal_ones(loss, columns, weighted):
     comparisons = some_comparisons(columns, weighted)
     rows, weights = given(comparisons)
-    with Problem(comparisons, loss, REGULARIZATION, 1, np.random.default_rng()) as problem:
+    with CPUProblem(comparisons, loss, REGULARIZATION, 1, np.random.default_rng()) as problem:
         value, gradient = problem.value_and_gradient(start())
     assert value == pytest.approx(literal.objective(loss, rows, weights, RIDGE, start()), abs=1e-12)
     np.testing.assert_allclose(gradient, literal.full_gradient(loss, rows, weights, RIDGE, start()), atol=1e-12)
@@ -158,7 +159,7 @@ def test_the_squared_gradient_falls_with_the_epochs_as_theorem_1_says(loss):
     squares = []
 
     def watch(record):
-        with Problem(comparisons, loss, REGULARIZATION, 1, np.random.default_rng()) as problem:
+        with CPUProblem(comparisons, loss, REGULARIZATION, 1, np.random.default_rng()) as problem:
             squares.append(np.sum(problem.value_and_gradient(record["points"])[1] ** 2))
 
     solve(SVRG(epsilon=0.05, inner_steps=60), comparisons, loss, REGULARIZATION, epochs=80, callback=watch)
@@ -171,20 +172,21 @@ def test_the_random_output_is_closer_to_a_stationary_point_after_more_epochs():
     def gradient_square(epochs, seed):
         solver = SVRG(epsilon=0.05, inner_steps=60, output="random")
         end, _ = solve(solver, some_comparisons(n=60), STE(), REGULARIZATION, epochs, seed=seed)
-        with Problem(some_comparisons(n=60), STE(), REGULARIZATION, 1, np.random.default_rng()) as problem:
+        with CPUProblem(some_comparisons(n=60), STE(), REGULARIZATION, 1, np.random.default_rng()) as problem:
             return np.sum(problem.value_and_gradient(end)[1] ** 2)
 
     few, many = (np.mean([gradient_square(epochs, seed) for seed in range(30)]) for epochs in (3, 60))
     assert many < few / 4
 
 
-class Tagged:
+class Tagged(Problem):
     """A problem that only records which iterate was asked for."""
 
-    n_rows, n_jobs = 10, 1
+    n_rows = 10
+    energies = mentioned = None
 
     def __init__(self, seed):
-        self.random = np.random.default_rng(seed)
+        super().__init__(None, 0.0, 1, np.random.default_rng(seed))
         self.epoch = 0
 
     def value_and_gradient(self, points):
@@ -247,7 +249,7 @@ def test_the_same_seed_and_threads_give_the_same_points(name, n_jobs):
 def test_threads_change_the_sums_by_rounding_only():
     values = []
     for n_jobs in (1, 3):
-        with Problem(some_comparisons(n=500), STE(), 0.1, n_jobs, np.random.default_rng()) as problem:
+        with CPUProblem(some_comparisons(n=500), STE(), 0.1, n_jobs, np.random.default_rng()) as problem:
             values.append(problem.value_and_gradient(start())[1])
     np.testing.assert_allclose(*values, atol=1e-14)
 
@@ -300,7 +302,7 @@ def test_evaluations_are_counted_as_the_paper_counts_them():
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_random_iterate_is_one_of_a_thread_and_no_mean(n_jobs):
     answers, points = some_comparisons(), start()
-    with Problem(answers, STE(), 0.0, n_jobs, np.random.default_rng(1)) as problem:
+    with CPUProblem(answers, STE(), 0.0, n_jobs, np.random.default_rng(1)) as problem:
         _, gradient = problem.value_and_gradient(points)
         _, middle = problem.svrg_run(points, gradient, 0.1, 20, stop_at=2)
     # The first step is along the full gradient; the second differs from that for the objects of one comparison.

@@ -17,7 +17,7 @@ from nearer.certificate import laplacian
 from nearer.comparisons import Comparisons
 from nearer.comparisons.rows import squared_distances
 from nearer.embedding.init import project
-from nearer.embedding.problem import Problem
+from nearer.embedding.problem import Problem, normalized
 from nearer.monitor import Monitor, Result
 
 MAX_ATTEMPTS = 5
@@ -53,16 +53,16 @@ def widen(problem: Problem, comparisons: Comparisons, points: np.ndarray) -> np.
     tried = []
     for length in LENGTHS:
         wider = np.column_stack([points, (length * unit * direction).astype(points.dtype)])
-        tried.append((problem.value_and_gradient(wider)[0], wider))
+        tried.append((problem.value(wider), wider))
     value, wider = min(tried, key=lambda pair: pair[0])
-    return wider if value < problem.value_and_gradient(points)[0] else None
+    return wider if value < problem.value(points) else None
 
 
 def steepest_direction(problem: Problem, comparisons: Comparisons, points: np.ndarray) -> np.ndarray | None:
     """Return the eigenvector of the most negative eigenvalue of the gradient over kernels; None without one."""
     rows, n = comparisons.rows, len(points)
     near_slope, far_slope = problem.loss.slopes(*squared_distances(points.astype(np.float64), rows))
-    share = (problem.weights if problem.weighted else np.ones(len(rows))) / len(rows)
+    share = np.broadcast_to(normalized(comparisons.weights), len(rows)) / len(rows)
     gradient = laplacian(rows, share * near_slope, share * far_slope, n)
     start = problem.random.standard_normal(n)
     try:

@@ -15,9 +15,10 @@ from scipy.linalg import orthogonal_procrustes
 
 from nearer.comparisons import Comparisons, coerce
 from nearer.comparisons.random_state import child_generator, resumed_generator
+from nearer.embedding.engines import memory_engine
+from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.fitting import average_ties, fit_map, threads_of
 from nearer.embedding.init import center, random_points
-from nearer.embedding.problem import Problem
 from nearer.embedding.settings import DEFAULTS, SETTINGS
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import baseline_loss
@@ -236,7 +237,7 @@ def _move_locally(model: Any, answers: Comparisons) -> None:
         answers = answers[~is_settled[answers.rows].all(axis=1)]
         steps_energy = np.where(is_settled, np.inf, energy)  # their rate is 0
     if len(answers):
-        problem = Problem(answers, model.loss_, 0.0, 1, random)
+        problem = CPUProblem(answers, model.loss_, 0.0, 1, random)
         points = problem.adagrad_run(points, steps_energy, first_step, PASSES)
     model.embedding_, model.energy_ = points, np.where(np.isfinite(steps_energy), steps_energy, energy)
 
@@ -265,7 +266,8 @@ def _refine(model: Any, kept: KeptAnswers, n_objects: int) -> None:
         model.regularization_ *= kept.n_refined / kept.n_rows
     loss, random = model.loss_, child_generator(model.random_state)
     monitor = Monitor(REFINE_ITER, REFINE_TOL * baseline_loss(loss))
-    with Problem(answers, loss, model.regularization_, threads_of(model, answers), random) as problem:
+    engine, n_jobs = memory_engine(model.device), threads_of(model, answers)
+    with engine(answers, loss, model.regularization_, n_jobs, random) as problem:
         points = LBFGS().solve(problem, model.embedding_, monitor).solution
         ties = _ties_so_far(model, model.regularization_)
         if ties:

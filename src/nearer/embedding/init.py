@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from nearer.comparisons import Comparisons
 from nearer.comparisons.rows import squared_distances
-from nearer.embedding.problem import Problem
+from nearer.embedding.engines import Engine
 from nearer.embedding.solvers import LBFGS
 from nearer.losses import as_loss, baseline_loss
 from nearer.monitor import Monitor
@@ -37,13 +37,14 @@ def unfold(
     n_jobs: int,
     random: np.random.Generator,
     monitor: Monitor,
+    engine: Engine,
 ) -> np.ndarray:
     """Return points that unfolded in a few more dimensions, cut back to ``n_components``."""
     n_wide = min(n_components + EXTRA_DIMENSIONS, comparisons.n_objects - 1)
     part = thin(comparisons, max(MAX_ROWS, 3 * n_wide * comparisons.n_objects), random)
     start = random_points(part.n_objects, n_wide, dtype, random)
     loss = as_loss("tste", n_components)
-    with Problem(part, loss, RIDGE, n_jobs, random) as problem:
+    with engine(part, loss, RIDGE, n_jobs, random) as problem:
         short = monitor.child(MAX_ITER, TOL * baseline_loss(loss))
         return project(LBFGS().solve(problem, start, short).solution, n_components)
 

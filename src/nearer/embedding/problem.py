@@ -1,233 +1,131 @@
-"""The objective that every solver of the embedding lowers, and the ways to walk over its comparisons.
+"""The objective that every solver of the embedding lowers.
 
 F(X) = weighted mean of the losses + regularization * |X|² / n. A solver sees this object only: it asks for value
-and gradient, or for a run of stochastic steps from a point, and knows nothing of losses, threads or files.
+and gradient, or for a run of stochastic steps from a point, and knows nothing of losses, threads, devices or files.
+Where the comparisons are and what computes with them is up to the engine (:mod:`nearer.embedding.engines`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
-from functools import cached_property
-from typing import Any, Self
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.rows import blocks, squared_distances
-from nearer.embedding import loops
-from nearer.jit import bind
-
-PICKS_AT_ONCE = 1 << 14
-BLOCK = 1 << 17  # rows whose distances are in memory at once
-AHEAD = 6  # steps for which objects are prefetched
-CACHES = 1 << 20  # bytes of state above which that pays
-LOW = 4096  # the loops split a number of steps into high * 4096 + low
+from nearer.lbfgs import Changes
+from nearer.monitor import Monitor, Result
+from nearer.solver import Solver
 
 
 class Problem(AbstractContextManager):
     """Comparisons, loss and ridge (the weight of |X|² / n beside the mean loss) as one function of the points.
 
-    Sums of the threads are reduced in a fixed order, so the result depends only on their number, `n_jobs`. The
-    generator `random` draws the rows of stochastic steps.
+    Points are numpy arrays outside of a solver, and arrays of the engine inside: `from_numpy` and `to_numpy` convert.
+    Solvers use their operators ``+``, ``-`` and ``*`` with each other and with Python numbers, and `inner`.
+
+    Parameters
+    ----------
+    loss : object
+        Of a comparison.
+    regularization : float
+        The ridge.
+    n_objects : int
+        Number of objects.
+    random : numpy.random.Generator
+        Draws the rows of stochastic steps.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of comparisons.
+    n_parallel : int
+        How many runs of stochastic steps from a common snapshot are averaged.
+    batch_size : int
+        Comparisons per stochastic step, unless the solver says it.
     """
 
-    def __init__(
-        self, comparisons: Comparisons, loss: Any, regularization: float, n_jobs: int, random: np.random.Generator
-    ) -> None:
-        self.rows = comparisons.rows
-        self.loss = loss
-        self.n_jobs = n_jobs
-        self.random = random
-        self.n_objects = comparisons.n_objects
+    n_rows: int
+    n_parallel: int = 1
+    batch_size: int = 1
+
+    def __init__(self, loss: Any, regularization: float, n_objects: int, random: np.random.Generator) -> None:
+        self.loss, self.n_objects, self.random = loss, n_objects, random
         self.set_regularization(regularization)
-        self.weighted = int(comparisons.weights is not None)
-        self.absolute_weights = np.ones(1) if comparisons.weights is None else comparisons.weights
-        self.weights = self.absolute_weights  # with a mean of one, so that F is a weighted mean
-        if comparisons.weights is not None:
-            weights = comparisons.weights
-            if weights.max() > np.finfo(np.float64).max / len(weights):  # their sum would overflow
-                weights = weights / weights.max()
-            self.weights = np.ascontiguousarray(weights * (len(weights) / weights.sum()))
-        self._stack = ExitStack()
-        self._map: Callable = map
-        self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def set_regularization(self, regularization: float) -> None:
         """Set the weight of |X|² / n beside the mean loss."""
         self.ridge = 2.0 * regularization / self.n_objects  # the paper's lambda: F has ridge / 2 * |X|²
 
-    def __enter__(self) -> Self:
-        if self.n_jobs > 1:
-            self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_jobs)).map
-        return self
-
     def __exit__(self, *error: Any) -> None:
-        self._stack.close()
+        """Release what the engine holds."""
 
-    @property
-    def n_rows(self) -> int:
-        """Number of comparisons."""
-        return len(self.rows)
+    def from_numpy(self, points: np.ndarray) -> Any:
+        """Return points as an array of the engine."""
+        return points
 
-    @cached_property
-    def _add_gradient(self) -> Callable:
-        return bind(loops.add_gradient, self.loss)
+    def to_numpy(self, points: Any) -> np.ndarray:
+        """Return an array of the engine as a numpy array."""
+        return points
 
-    @cached_property
-    def _svrg_steps(self) -> Callable:
-        return bind(loops.svrg_steps, self.loss)
+    def inner(self, x: Any, y: Any) -> float:
+        """Return the inner product of two arrays of the engine."""
+        return float(np.vdot(x, y))
 
-    @cached_property
-    def _gather(self) -> Callable:
-        return bind(loops.gather)
+    def changes(self, points: Any, memory: int) -> Any:
+        """Return a memory of the last changes of points and gradients, for L-BFGS."""
+        return Changes(points, memory)
 
-    @cached_property
-    def _settle(self) -> Callable:
-        return bind(loops.settle)
+    def value(self, points: np.ndarray) -> float:
+        """Return F at points that are a numpy array."""
+        return self.value_and_gradient(self.from_numpy(points))[0]
 
-    def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
+    @abstractmethod
+    def value_and_gradient(self, points: Any) -> tuple[float, Any]:
         """Return F and its gradient, ridge included."""
-        loop = self._add_gradient
-        bounds = [self.n_rows * job // self.n_jobs for job in range(self.n_jobs + 1)]
 
-        def part(job: int) -> tuple[float, np.ndarray]:
-            gradient = np.zeros_like(points)
-            block = slice(bounds[job], bounds[job + 1])
-            weights = self.weights[block] if self.weighted else self.weights
-            return loop(points, self.rows[block], weights, self.weighted, gradient), gradient
+    @abstractmethod
+    def energies(self, points: np.ndarray) -> np.ndarray:
+        """Return for each object the sum of the squared pulls of all comparisons on it."""
 
-        parts = list(self._map(part, range(self.n_jobs)))
-        gradient = parts[0][1]
-        for _, other in parts[1:]:
-            gradient += other
-        gradient /= self.n_rows
-        gradient += points.dtype.type(self.ridge) * points
-        value = sum(total for total, _ in parts) / self.n_rows
-        return value + 0.5 * self.ridge * float(np.vdot(points, points)), gradient
+    @abstractmethod
+    def mentioned(self) -> np.ndarray:
+        """Return for each object whether a comparison mentions it."""
 
     def svrg_run(
         self,
-        snapshot: np.ndarray,
-        gradient: np.ndarray,
+        snapshot: Any,
+        gradient: Any,
         step_size: float,
         steps: int,
         batch_size: int = 1,
         stop_at: int | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[Any, Any]:
         """Return the points after ``steps`` inner steps of SVRG, and those after ``stop_at`` of them.
 
-        These are lines 6 to 11 of Algorithm 1. ``gradient`` is that of F at the snapshot, ridge included. With
-        several threads each takes ``steps`` from the common snapshot, and the mean of their ends is returned, but of
-        the points after ``stop_at`` steps those of one thread, drawn at random.
+        These are lines 6 to 11 of Algorithm 1. ``gradient`` is that of F at the snapshot, ridge included. Several runs
+        in parallel each take ``steps`` from the common snapshot, and the mean of their ends is returned, but of the
+        points after ``stop_at`` steps those of one run, drawn at random.
         """
-        dense = gradient - snapshot * snapshot.dtype.type(self.ridge)
-        powers, sums = decay_tables(1.0 - step_size * self.ridge, steps)
-        ahead = AHEAD if 3 * snapshot.nbytes > CACHES else 0
-        loop, settle = self._svrg_steps, self._settle
-        if batch_size > 1:
-            loop = bind(loops.svrg_batch_steps, self.loss)
-        stages = [(0, steps)] if stop_at is None else [(0, stop_at), (stop_at, steps)]
+        raise TypeError(f"{type(self).__name__} takes no steps of SVRG")
 
-        def part(job: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-            state, touched = self._state_of(job, snapshot)
-            state[:, 0], state[:, 1], state[:, 2], touched[:] = snapshot, snapshot, dense, 0
-            ends = []
-            for first, last in stages:
-                for start, rows, weights in self._picked(random, first, last, batch_size):
-                    arrays = (state, touched, rows, weights, self.weighted)
-                    if batch_size == 1:
-                        loop(*arrays, start, step_size, powers, sums, ahead)
-                    else:
-                        loop(*arrays, batch_size, start, step_size, powers, sums)
-                ends.append(np.empty_like(snapshot))
-                settle(state, touched, last, step_size, powers, sums, ends[-1])
-            return ends[-1], ends[0]
-
-        ends, middles = zip(*self._map(part, range(self.n_jobs), self._randoms()), strict=True)
-        drawn = 0 if stop_at is None or self.n_jobs == 1 else int(self.random.integers(self.n_jobs))
-        return mean_of(ends), middles[drawn]
-
-    def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
-        """Return the points after that many plain stochastic steps; threads as in :meth:`svrg_run`."""
-        loop = bind(loops.sgd_steps, self.loss)
-        powers, _ = decay_tables(1.0 - step_size * self.ridge, steps)
-
-        def part(random: np.random.Generator) -> np.ndarray:
-            end, touched = points.copy(), np.zeros(len(points), dtype=np.int64)
-            for start, rows, weights in self._picked(random, 0, steps):
-                loop(end, touched, rows, weights, self.weighted, start, step_size, powers)
-            owed = steps - touched
-            end *= (powers[0, owed % LOW] * powers[1, owed // LOW])[:, None].astype(points.dtype)
-            return end
-
-        return mean_of(list(self._map(part, self._randoms())))
-
-    def adagrad_run(self, points: np.ndarray, energy: np.ndarray, step_size: float, passes: int) -> np.ndarray:
-        """Return the points after some passes of AdaGrad, each in a new order; ``energy`` is carried on."""
-        loop = bind(loops.adagrad_steps, self.loss)
-        points = points.copy()
-        for _ in range(passes):
-            order = self.random.permutation(self.n_rows)
-            weights = self.absolute_weights[order] if self.weighted else self.absolute_weights
-            loop(points, energy, self.rows[order], weights, self.weighted, step_size)
-        return points
-
-    def energies(self, points: np.ndarray) -> np.ndarray:
-        """Return for each object the sum of the squared pulls of all comparisons on it."""
-        energy, second = np.zeros(len(points)), 0 if self.rows.shape[1] == 3 else 2
-        for block in blocks(self.n_rows, BLOCK):
-            rows = self.rows[block]
-            weights = self.absolute_weights[block] if self.weighted else 1.0
-            near, far = squared_distances(points, rows)
-            for columns, squared, slope in zip(
-                ((0, 1), (second, -1)), (near, far), self.loss.slopes(near, far), strict=True
-            ):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    pulls = np.nan_to_num(np.square(2.0 * weights * slope) * squared, nan=0.0)  # 0 * infinity
-                    for column in columns:
-                        energy += np.bincount(rows[:, column], pulls, len(points))
-        return np.minimum(energy, np.finfo(np.float64).max)  # of huge weights
-
-    def _picked(
-        self, random: np.random.Generator, first: int, last: int, batch_size: int = 1
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
-        gather = self._gather
-        for start in range(first, last, PICKS_AT_ONCE):
-            size = min(PICKS_AT_ONCE, last - start) * batch_size
-            picks = random.integers(self.n_rows, size=size, dtype=np.int32)  # many times faster than int64
-            rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
-            weights = np.empty(len(picks)) if self.weighted else self.weights
-            gather(self.rows, self.weights, self.weighted, picks, rows, weights)
-            yield start, rows, weights
-
-    def _state_of(self, job: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a thread's place for points, snapshots and gradients; made once, since it may be large."""
-        shape = (len(points), 3, points.shape[1])
-        if job not in self._states or self._states[job][0].shape != shape:
-            self._states[job] = np.empty(shape, points.dtype), np.empty(len(points), dtype=np.int64)
-        return self._states[job]
-
-    def _randoms(self) -> list[np.random.Generator]:
-        return [self.random] if self.n_jobs == 1 else self.random.spawn(self.n_jobs)
+    def sgd_run(self, points: Any, step_size: float, steps: int) -> Any:
+        """Return the points after that many plain stochastic steps; parallel runs as in :meth:`svrg_run`."""
+        raise TypeError(f"{type(self).__name__} takes no stochastic steps one by one")
 
 
-def mean_of(ends: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of the threads' ends, added in their order."""
-    return ends[0] if len(ends) == 1 else np.mean(ends, axis=0, dtype=np.float64).astype(ends[0].dtype)
+class MapSolver(Solver):
+    """Base of the solvers of the embedding: numpy arrays outside, arrays of the problem's engine inside."""
+
+    def solve(self, problem: Problem, start: np.ndarray, monitor: Monitor) -> Result:
+        """Solve a problem from points until the monitor ends it; as for any :class:`~nearer.solver.Solver`."""
+        result = super().solve(problem, problem.from_numpy(start), monitor)
+        return replace(result, solution=problem.to_numpy(result.solution))
 
 
-def decay_tables(decay: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Tabulate decay^s and 1 + decay + ... + decay^(s-1) for every s up to ``steps``.
-
-    Two short tables serve: with s = 4096 h + l the power is powers[0, l] * powers[1, h] and the sum
-    sums[0, l] + powers[0, l] * sums[1, h]. Sums are added up, not divided by 1 - decay, which would cancel.
-    """
-    high = steps // LOW + 1
-    powers, sums = np.zeros((2, max(LOW, high))), np.zeros((2, max(LOW, high)))
-    with np.errstate(over="ignore", invalid="ignore"):  # a step far too long ends in infinity, and is seen there
-        powers[0, :LOW] = decay ** np.arange(LOW)
-        sums[0, 1:LOW] = np.cumsum(powers[0, : LOW - 1])
-        powers[1, :high] = (powers[0, LOW - 1] * decay) ** np.arange(high)
-        sums[1, 1:high] = (sums[0, LOW - 1] + powers[0, LOW - 1]) * np.cumsum(powers[1, : high - 1])
-    return powers, sums
+def normalized(weights: np.ndarray | None) -> np.ndarray:
+    """Return the weights with a mean of one, so that F is a weighted mean; one entry where there are none."""
+    if weights is None:
+        return np.ones(1)
+    if weights.max() > np.finfo(np.float64).max / len(weights):  # their sum would overflow
+        weights = weights / weights.max()
+    return np.ascontiguousarray(weights * (len(weights) / weights.sum()))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from nearer.comparisons import Comparisons
+from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.rows import squared_distances
+from nearer.embedding.engines import Engine
 from nearer.embedding.init import rescale
 from nearer.embedding.problem import Problem
 from nearer.embedding.solvers import LBFGS
@@ -39,8 +40,8 @@ DEFAULTS: dict[str, Any] = {"n_components": 2, "loss": "tste", "regularization":
 class Fold:
     """Answers to learn from, answers to judge by, and points to start from that know only the former."""
 
-    def __init__(self, train: Comparisons, held_out: Comparisons, points: np.ndarray) -> None:
-        self.train, self.held_out, self.points = train, held_out, points
+    def __init__(self, train: Comparisons, held_out: Comparisons, points: np.ndarray, engine: Engine) -> None:
+        self.train, self.held_out, self.points, self.engine = train, held_out, points, engine
         self.weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
         self.problems: dict[str, Problem] = {}
 
@@ -50,7 +51,7 @@ class Fold:
         """Return the points that a loss and a ridge lead to, from a start or the fold's own."""
         key = repr(loss)
         if key not in self.problems:  # compiled loops are found once per loss
-            self.problems[key] = Problem(self.train, loss, 0.0, 1, random)
+            self.problems[key] = self.engine(self.train, loss, 0.0, 1, random)
         problem = self.problems[key]
         problem.set_regularization(ridge)
         points = rescale(self.points, self.train, loss, ridge) if start is None else start
@@ -79,14 +80,17 @@ def select_settings(
     start: Callable[[Comparisons, int], np.ndarray],
     random: np.random.Generator,
     monitor: Monitor,
+    *,
     n_jobs: int,
+    engine: Engine,
+    n_rows: int,
 ) -> Selection:
     """Return what was tried, and the best of it.
 
     Parameters
     ----------
     comparisons : Comparisons
-        The answers.
+        The answers, or a sample of them.
     losses : sequence
         Losses to try.
     ridges : sequence of float or None
@@ -101,9 +105,13 @@ def select_settings(
         Of the whole fit.
     n_jobs : int
         Threads.
+    engine : callable
+        Makes problems of parts of the answers.
+    n_rows : int
+        Number of all comparisons, which the ridge is for.
     """
     n = comparisons.n_objects
-    enough = max(MIN_ROWS, ROWS_PER_OBJECT * n, ROWS_PER_COORDINATE * n * (n_components or 1))
+    enough = _enough_rows(n, n_components)
     if len(comparisons) > MANY_ROWS:
         enough = min(enough, int(FOLD_SHARE * len(comparisons)) - 1)
     if comparisons.weights is not None:
@@ -114,7 +122,7 @@ def select_settings(
     if not folds:
         return Selection([], None)
     # The ridge acts like a fixed number of extra answers: on few of many answers its share is larger.
-    share = len(folds[0][0]) / (FOLD_SHARE * len(comparisons))
+    share = len(folds[0][0]) / (FOLD_SHARE * n_rows)
     share = share if share < 0.95 else 1.0
     ridges = [ridge * share for ridge in RIDGES] if ridges is None else ridges
 
@@ -136,7 +144,7 @@ def select_settings(
 
         def parts() -> Iterator[Fold]:
             for train, held_out in folds:
-                built.append(Fold(train, held_out, start(train, n_components)))
+                built.append(Fold(train, held_out, start(train, n_components), engine))
                 yield built[-1]
 
         what = f"loss and ridge in {n_components} dimension{'s' * (n_components > 1)}"
@@ -150,6 +158,16 @@ def select_settings(
     # The fit after the race takes about twice as many iterations as a trial, of about a fifth as many candidates.
     n_trials = 2 * len(losses) * (len(ridges) if len(ridges) < 3 else 6) * share
     return run(n_components, n_trials / (n_trials + 3.0))
+
+
+def _enough_rows(n_objects: int, n_components: int | None) -> int:
+    """Return how many comparisons are enough to learn from in a fold."""
+    return max(MIN_ROWS, ROWS_PER_OBJECT * n_objects, ROWS_PER_COORDINATE * n_objects * (n_components or 1))
+
+
+def rows_for_choice(data: Comparisons | ComparisonSource, n_components: int | None) -> int:
+    """Return how many comparisons settings and starts need at most: enough to learn from, and held-out ones."""
+    return int(1.5 * max(_enough_rows(data.n_objects, n_components), MANY_ROWS))
 
 
 def with_near_ties(selection: Selection, folds: Sequence[Fold]) -> Selection:

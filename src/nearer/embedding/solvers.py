@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer.embedding.problem import Problem
+from nearer.embedding.problem import MapSolver, Problem
 from nearer.lbfgs import LimitedMemory, minimize
 from nearer.monitor import Monitor
 from nearer.parameters import COUNT, NON_NEGATIVE, NONE, POSITIVE, either, one_of, parametrized
-from nearer.solver import Solver
 
 RELATIVE = 0.1  # the relative term of our step size: |<dX, dg>| + RELATIVE * |dX| |dg|
 PROBE = 1e-3  # length of the first probe, relative to the points
@@ -20,7 +19,7 @@ HALVINGS = 24  # tries at an epoch before its snapshot counts as the best there 
 
 
 @parametrized
-class SVRG(Solver):
+class SVRG(MapSolver):
     """Stochastic variance reduced gradient, by default with the stabilised Barzilai-Borwein step (Algorithm 1).
 
     Parameters
@@ -36,8 +35,8 @@ class SVRG(Solver):
         Step size of the first epoch; None finds one from a short probe along the gradient.
     inner_steps : int or None, default=None
         Steps between two full gradients; None: one per comparison.
-    batch_size : int, default=1
-        Comparisons per step.
+    batch_size : int or None, default=None
+        Comparisons per step; None: one, and on a GPU 1/32 of all.
     output : "last" or "random", default="last"
         Return the last point, or one drawn uniformly from all points visited, as the paper's theorem does.
 
@@ -52,7 +51,7 @@ class SVRG(Solver):
     epsilon: float | None = None
     initial_step_size: float | None = None
     inner_steps: int | None = None
-    batch_size: int = 1
+    batch_size: int | None = None
     output: str = "last"
 
     needs = ("value_and_gradient", "svrg_run")
@@ -61,14 +60,15 @@ class SVRG(Solver):
         "epsilon": either(NONE, NON_NEGATIVE),
         "initial_step_size": either(NONE, POSITIVE),
         "inner_steps": either(NONE, COUNT),
-        "batch_size": COUNT,
+        "batch_size": either(NONE, COUNT),
         "output": one_of("last", "random"),
     }
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
-        steps = self.inner_steps or -(-problem.n_rows // (self.batch_size * problem.n_jobs))
+        batch_size = self.batch_size or problem.batch_size
+        steps = self.inner_steps or -(-problem.n_rows // (batch_size * problem.n_parallel))
         evaluations = problem.n_rows  # since the last report
-        per_try = problem.n_rows + 2 * steps * self.batch_size * problem.n_jobs
+        per_try = problem.n_rows + 2 * steps * batch_size * problem.n_parallel
         value, gradient = problem.value_and_gradient(points)
         step_size = self._first_step(problem, points, gradient, steps)
         sample, epoch = points, 0
@@ -77,7 +77,7 @@ class SVRG(Solver):
             least, tries = step_size, 0
             while tries < (HALVINGS if self._guarded else 1):
                 tries += 1
-                end, middle = problem.svrg_run(points, gradient, step_size, steps, self.batch_size, stop_at)
+                end, middle = problem.svrg_run(points, gradient, step_size, steps, batch_size, stop_at)
                 end_value, end_gradient = problem.value_and_gradient(end)
                 if end_value <= value or not self._guarded:
                     break
@@ -95,7 +95,7 @@ class SVRG(Solver):
                 sample = middle
             if self.step_size == "sbb":
                 moved, turned = end - points, end_gradient - gradient
-                step_size = sbb_step(moved, turned, self.epsilon, steps * step_size) / steps
+                step_size = sbb_step(problem, moved, turned, self.epsilon, steps * step_size) / steps
             if self._guarded:
                 step_size = max(step_size, least)
             points, value, gradient = end, end_value, end_gradient
@@ -112,7 +112,7 @@ class SVRG(Solver):
 
 
 @parametrized
-class SGD(Solver):
+class SGD(MapSolver):
     """Plain stochastic gradient descent with a step that falls as ``step_size / (1 + decay * epoch)``.
 
     Parameters
@@ -136,7 +136,7 @@ class SGD(Solver):
     _constraints: ClassVar = {"step_size": either(NONE, POSITIVE), "decay": NON_NEGATIVE}
 
     def _solve(self, problem: Problem, points: np.ndarray, monitor: Monitor) -> np.ndarray:
-        steps = -(-problem.n_rows // problem.n_jobs)
+        steps = -(-problem.n_rows // problem.n_parallel)
         value, gradient = problem.value_and_gradient(points)
         first = self.step_size or probe_step(problem, points, gradient) / steps
         # What the monitor is shown of the objective does not count, as the paper counts.
@@ -148,13 +148,13 @@ class SGD(Solver):
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
                 break
-            evaluations = steps * problem.n_jobs
+            evaluations = steps * problem.n_parallel
             points, value, epoch = end, end_value, epoch + 1
         return points
 
 
 @parametrized
-class Batch(Solver):
+class Batch(MapSolver):
     """Gradient descent X <- X - step_size * n * gradient of the mean.
 
     Parameters
@@ -182,7 +182,7 @@ class Batch(Solver):
         step_size = float(self.initial_step_size if self.step_size == "adaptive" else self.step_size)
         value, gradient = problem.value_and_gradient(points)
         while monitor.go_on(points, loss=value, step_size=step_size, evaluations=problem.n_rows):
-            end = points - points.dtype.type(step_size * len(points)) * gradient
+            end = points - float(step_size * len(points)) * gradient
             end_value, end_gradient = problem.value_and_gradient(end)
             if not np.isfinite(end_value):
                 monitor.stop("not finite")
@@ -194,7 +194,7 @@ class Batch(Solver):
 
 
 @parametrized
-class LBFGS(Solver):
+class LBFGS(MapSolver):
     """Limited-memory BFGS.
 
     Parameters
@@ -222,23 +222,23 @@ class LBFGS(Solver):
             new, counted = state.n_evaluations - counted, state.n_evaluations
             return {"step_size": 1.0, "evaluations": new * problem.n_rows}
 
-        return minimize(problem.value_and_gradient, points, self.memory, monitor, describe)
+        return minimize(problem.value_and_gradient, points, self.memory, monitor, describe, problem.changes)
 
 
-def probe_step(problem: Problem, points: np.ndarray, gradient: np.ndarray) -> float:
+def probe_step(problem: Problem, points: Any, gradient: Any) -> float:
     """Return a step for a whole epoch: one over the curvature along the gradient, with the relative term."""
-    slope, size = float(np.linalg.norm(gradient)), float(np.linalg.norm(points))
+    slope, size = (float(np.sqrt(problem.inner(x, x))) for x in (gradient, points))
     if slope == 0.0:
         return 1.0
-    moved = -gradient * points.dtype.type(PROBE * max(size, 1e-3) / slope)
+    moved = -float(PROBE * max(size, 1e-3) / slope) * gradient
     turned = problem.value_and_gradient(points + moved)[1] - gradient
-    return sbb_step(moved, turned, None, otherwise=1.0)
+    return sbb_step(problem, moved, turned, None, otherwise=1.0)
 
 
-def sbb_step(moved: np.ndarray, turned: np.ndarray, epsilon: float | None, otherwise: float) -> float:
+def sbb_step(problem: Problem, moved: Any, turned: Any, epsilon: float | None, otherwise: float) -> float:
     """Return the stabilised Barzilai-Borwein step of formula (8), for a whole epoch: without its 1/m."""
-    square, bend = float(np.vdot(moved, moved)), abs(float(np.vdot(moved, turned)))
-    relative = RELATIVE * np.sqrt(square * float(np.vdot(turned, turned)))
+    square, bend = problem.inner(moved, moved), abs(problem.inner(moved, turned))
+    relative = RELATIVE * np.sqrt(square * problem.inner(turned, turned))
     stabiliser = relative if epsilon is None else epsilon * square
     return square / (bend + stabiliser) if bend + stabiliser > 0 else otherwise
 

@@ -12,6 +12,7 @@ from nearer.selection.folds import (
     FOLD_SHARE,
     answer_folds,
     class_folds,
+    sample_of,
     select_ridge,
     subsample,
     thin,
@@ -36,6 +37,6 @@ from nearer.selection.search import (
 __all__ = [
     "DEFAULT_RIDGE", "FEW_CLASSES", "FOLD_SHARE", "Ceiling", "HeldOut", "LearningCurve", "Selection", "Split",
     "Trial", "answer_folds", "as_good", "best", "class_folds", "clearly_worse", "compare_on", "held_out",
-    "name_models", "no_better_twice", "noise_ceiling", "plot", "previous_to_best", "race", "search", "select_ridge",
-    "smallest_good", "subsample", "table", "thin", "unseen_class_folds", "without_averaged",
+    "name_models", "no_better_twice", "noise_ceiling", "plot", "previous_to_best", "race", "sample_of", "search",
+    "select_ridge", "smallest_good", "subsample", "table", "thin", "unseen_class_folds", "without_averaged",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from nearer.comparisons import Comparisons
+from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.random_state import RandomState, as_generator
 from nearer.comparisons.rows import question_codes
 from nearer.monitor import Monitor
@@ -154,6 +154,15 @@ def thin(comparisons: Comparisons, max_rows: int, random: np.random.Generator) -
     if len(comparisons) <= max_rows:
         return comparisons
     return comparisons._take_rows(np.sort(random.choice(len(comparisons), max_rows, replace=False, shuffle=False)))
+
+
+def sample_of(data: Comparisons | ComparisonSource, max_rows: int, random: np.random.Generator) -> Comparisons:
+    """Return comparisons in memory: those given, or of a source about ``max_rows`` rows at most, whole answers."""
+    if isinstance(data, Comparisons):
+        return data
+    share = min(1.0, max_rows / len(data))
+    parts = [subsample(chunk, max(1, round(share * len(chunk))), random) for chunk in data.chunks()]
+    return Comparisons.concat(parts)
 
 
 def class_folds(
