@@ -2,12 +2,13 @@
 
 Per triplet, three rows of the points are read and three rows of the gradient are read and written. On a core, the
 arithmetic takes a fixed time, and what is not in the cache takes a time per line of 64 bytes. A GPU moves bytes at the
-rate of its cache or of its memory; triplets are sorted by anchor, so that two rows are left, and a launch takes a fixed time.
-On a cluster, points go to every worker and gradients come back, once per evaluation. Two constants of each are set by two of
-the measured sizes; the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
+rate of its cache or of its memory; triplets are sorted by anchor, so that two rows are left, and a launch takes a fixed
+time. On a cluster, points go to every worker and gradients come back, once per evaluation. Two constants of each are
+set by two of the measured sizes; the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
 """
 
 import numpy as np
+
 from record import rows_of, write
 
 LINE = 64
