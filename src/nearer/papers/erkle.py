@@ -702,10 +702,10 @@ class Figure2(Experiment):
     """Five thousand points from N(0, I) in R⁵⁰, 10,000 random triplets to learn from, 50,000 to test on.
 
     (a) Seconds of processor time, (b) test error of one pass of PA-ERKLE and of one and two steps of batch GNMDS for
-    every mini-batch of 500, each time from the identity. δ is chosen on the test triplets, as in the paper, and beside that on a held-out
-    fifth of the training triplets. From the identity, one step with the trace is one with a larger δ, up to the
-    scale of the kernel, so that τ = 0. The seconds of a batch method are those of the steps with one δ, times the
-    number of mini-batches so far; the paper, too, leaves out the search for τ and δ.
+    every mini-batch of 500, each time from the identity. δ is chosen on the test triplets, as in the paper, and
+    beside that on a held-out fifth of the training triplets. From the identity, one step with the trace is one with a
+    larger δ, up to the scale of the kernel, so that τ = 0. The seconds of a batch method are those of the steps with
+    one δ, times the number of mini-batches so far; the paper, too, leaves out the search for τ and δ.
 
     The projections that λ̂ saves are counted for OnlineKernel, and for the algorithm as printed, in which the value of
     each eigenproblem renews λ̂.
