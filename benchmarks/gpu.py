@@ -1,6 +1,7 @@
 """What a GPU can do: gradients per second, beside PyTorch's own, beside cblearn, and a whole fit of very many triplets.
 
-`make bench-gpu`, or `python benchmarks/gpu.py 1000000000` with the number of triplets of the whole fit. Objects and
+`make bench-gpu`, or `python benchmarks/gpu.py 1000000000 gpu_fits` with the number of triplets of the whole fit, and
+with some of the records only. Objects and
 rows are drawn uniformly at random, the worst case for the caches.
 """
 
@@ -15,6 +16,7 @@ from nearer import Comparisons, OrdinalEmbedding
 from nearer.comparisons import ComparisonSource
 from nearer.embedding.engines.torch import TorchProblem
 from nearer.losses import LOSSES, as_loss
+from nearer.simulate import comparisons_from_points, flip
 
 SIZES = ((1_000_000, 32, 50_000_000), (100_000, 10, 50_000_000), (10_000, 10, 10_000_000))
 CHUNK = 20_000_000
@@ -174,13 +176,63 @@ def whole_fit(m: int) -> list[dict]:
     ]
 
 
+def crossing_rows() -> list[dict]:
+    """Fits as typed of a thousand objects, on the GPU and on one core of the same machine."""
+    rows = []
+    points = np.random.default_rng(0).standard_normal((1_000, 5))
+    for m in (3_000, 30_000, 300_000, 3_000_000):
+        answers = comparisons_from_points(points, m, noise=flip(0.05), random_state=0)
+        seconds = {}
+        for device, dtype in (("cpu", "float64"), ("cuda", "float64"), ("cuda", "float32")):
+            for _ in range(2):  # the first fit compiles
+                begun = time.perf_counter()
+                OrdinalEmbedding(5, device=device, dtype=dtype, random_state=0).fit(answers)
+                seconds[f"{device}, {dtype}"] = time.perf_counter() - begun
+        rows.append({"n_objects": 1_000, "d": 5, "answers": m} | seconds)
+        print(rows[-1], flush=True)
+    return rows
+
+
+def solver_rows() -> list[dict]:
+    """L-BFGS and SVRG-SBB with minibatches on the same comparisons, to the same loss."""
+    n, d, m = 100_000, 10, 20_000_000
+    truth = torch.randn((n, d), generator=torch.Generator("cuda").manual_seed(1), device="cuda")
+    train = Comparisons(random_triplets(n, m, 2, truth), n_objects=n)
+    test = Comparisons(random_triplets(n, 100_000, 3, truth), n_objects=n)
+    rows = []
+    for solver in ("lbfgs", "svrg-sbb"):
+        for dtype in ("float32", "float64"):
+            begun = time.perf_counter()
+            model = OrdinalEmbedding(
+                d, "ste", solver, regularization=1e-5, device="cuda", dtype=dtype, random_state=0, max_iter=60
+            ).fit(train)
+            seconds = time.perf_counter() - begun
+            evaluations = model.history_[-1]["gradient_evaluations"] / m
+            row = {"solver": solver, "dtype": dtype, "iterations": model.n_iter_, "gradients of all": evaluations}
+            row |= {"loss": model.history_[-1]["loss"], "held_out_error": 1.0 - model.score(test)}
+            rows.append({"n_objects": n, "d": d, "triplets": m} | row | {"seconds": seconds})
+            print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     gpu = {"gpu": torch.cuda.get_device_properties(0).name, "torch": torch.__version__}
     n_triplets = int(sys.argv[1]) if sys.argv[1:] else 10**8
-    question = "Triplets per second of value and gradient on a GPU: ours, PyTorch's operations, and its autograd"
-    record.write("gpu_gradient", question, gradient_rows(), **gpu)
-    question = "Whole fits on a GPU, from comparisons in memory or a source of chunks"
-    record.write("gpu_fits", question, whole_fit(n_triplets) + cblearn_rows(), **gpu)
+    questions = {
+        "gpu_gradient": (
+            "Triplets per second of value and gradient on a GPU: ours, PyTorch's operations, and its autograd",
+            gradient_rows,
+        ),
+        "gpu_fits": (
+            "Whole fits on a GPU, from comparisons in memory or a source of chunks",
+            lambda: whole_fit(n_triplets) + cblearn_rows(),
+        ),
+        "gpu_crossing": ("Seconds of fits as typed, on a GPU and on one core beside it", crossing_rows),
+        "gpu_solvers": ("Solvers on a GPU", solver_rows),
+    }
+    for name in sys.argv[2:] or questions:
+        question, measure = questions[name]
+        record.write(name, question, measure(), **gpu)
 
 
 if __name__ == "__main__":
