@@ -4,6 +4,7 @@ An engine is a :class:`~nearer.embedding.problem.Problem`. Solvers, monitors and
 one they work with.
 """
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -13,7 +14,7 @@ from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 
-ENGINES = {"cpu": "CPUProblem", "torch": "TorchProblem"}
+ENGINES = {"cpu": "CPUProblem", "torch": "TorchProblem", "dask": "DaskProblem"}
 MEMORY_ROWS = 10_000_000  # comparisons in files up to which they are read into memory: a few hundred megabytes
 
 # Called with the comparisons, the loss, the regularization, the number of threads and a random generator.
@@ -35,6 +36,17 @@ def memory_engine(device: str) -> Engine:
     return CPUProblem if found is None else partial(torch_problem, device=found)
 
 
+def has_cluster() -> bool:
+    """Whether a ``dask.distributed.Client`` is current; imports nothing."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return distributed is not None and distributed.Client.current() is not None
+    except ValueError:
+        return False
+
+
 def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
+    if isinstance(data, ComparisonSource) and has_cluster():
+        return engine_by_name("dask")
     return memory_engine(device)
