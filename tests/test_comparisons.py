@@ -197,7 +197,7 @@ def test_of_takes_what_learners_take():
     assert named.subjects.tolist() == ["ann"]
     with pytest.raises(ValueError, match="row 0 compares object 1 with itself"):
         Comparisons(pd.DataFrame({"anchor": [1], "near": [1], "far": [0]}))
-    source = ComparisonSource(lambda: iter([ODD[:4], ODD[4:]]), n_rows=10, n_columns=3, n_objects=6)
+    source = ComparisonSource((lambda: iter([ODD[:4], ODD[4:]]),), n_rows=10, n_columns=3, n_objects=6)
     assert same(Comparisons.of(source), ODD)
 
 

@@ -36,7 +36,7 @@ def test_ties_are_errors_and_sources_are_scored():
     assert triplet_error(SQUARE, [[0, 1, 3]]) == 1
     assert triplet_error(SQUARE, [[0, 1, 2], [0, 2, 1]]) == 0.5
     part = Comparisons([[0, 1, 2], [0, 2, 1]], weights=[3, 1])
-    source = ComparisonSource(lambda: iter([part, part]), n_rows=4, n_columns=3, n_objects=3)
+    source = ComparisonSource((lambda: iter([part]), lambda: iter([part])), n_rows=4, n_columns=3, n_objects=3)
     assert triplet_error(SQUARE, source) == 0.25
 
 

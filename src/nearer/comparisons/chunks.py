@@ -1,4 +1,4 @@
-"""Comparisons in chunks: a source that reads them one by one, and their concatenation."""
+"""Comparisons in chunks: a source of parts that are read chunk by chunk, and the concatenation of chunks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -12,21 +12,42 @@ from nearer.comparisons.objects import Names, numbers_of_names
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
+Part = Callable[[], "Iterator[Comparisons]"]
+
 
 @dataclass(frozen=True, repr=False)
 class ComparisonSource:
     """Comparisons that are read chunk by chunk, anew for each iteration; none of them are held in memory.
 
-    ``chunks()`` returns an iterator over `Comparisons`, all about the same objects. `nearer.scan` makes a source from
-    files.
+    Calling a part returns an iterator over its `Comparisons`, a chunk at a time, all about the objects of the source.
+    Parts can be read independently of each other, also by other processes: those of `nearer.scan` can be pickled, and
+    what they know in common of the objects is pickled once for all parts that are pickled together.
+
+    Parameters
+    ----------
+    parts : tuple of callables
+        The parts, in order.
+    n_rows : int
+        Number of comparisons in all parts.
+    n_columns : int
+        3 for triplets, 4 for quadruplets.
+    n_objects : int
+        Number of objects.
+    names : tuple of str, optional
+        Their names.
     """
 
-    chunks: "Callable[[], Iterator[Comparisons]]"
+    parts: tuple[Part, ...]
     _: KW_ONLY
     n_rows: int
     n_columns: int
     n_objects: int
     names: Names = None
+
+    def chunks(self) -> "Iterator[Comparisons]":
+        """Yield the comparisons of all parts, chunk by chunk."""
+        for part in self.parts:
+            yield from part()
 
     @property
     def shape(self) -> tuple[int, int]:

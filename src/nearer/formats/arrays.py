@@ -5,9 +5,11 @@ Our ``.npz`` files have `rows`, `n_objects` and, if there are any, `names`, `wei
 weights are those of each counted answer). Other arrays with one value per row are kept as extra columns.
 """
 
+import math
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,21 +80,76 @@ def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
     return None if key is None else arrays.pop(key)
 
 
-def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
-    """Yield the rows of an npy file as tables of at most `chunk_rows` rows, reading no more than that at once."""
-    rows = open_npy(path, mapped=True)
-    if rows.ndim != 2 or rows.shape[1] not in OBJECTS:
-        raise ValueError(f"{path} must hold 3 or 4 columns; it holds an array of shape {rows.shape}")
-    size = chunk_rows or max(len(rows), 1)
-    for start in range(0, len(rows), size):
-        columns = dict(zip(OBJECTS[rows.shape[1]], np.asarray(rows[start : start + size]).T, strict=True))
-        yield Table(path, columns, first_row=start, numbered=True)
+def split(path: Path, part_rows: int) -> list[tuple[int, int]]:
+    """Return ranges of the rows of an npy file, of so many rows each at most."""
+    n_rows = read_header(path).shape[0]
+    return [(start, min(start + part_rows, n_rows)) for start in range(0, max(n_rows, 1), part_rows)]
 
 
-def open_npy(path: Path, mapped: bool = False) -> NDArray[Any]:
-    """Return the array of an npy file, or a view of the file itself."""
+def tables(
+    path: Path,
+    chunk_rows: int | None = None,
+    options: Options | None = None,
+    bounds: tuple[int, int] | None = None,
+) -> Iterator[Table]:
+    """Yield the rows of an npy file, or a range of them, as tables of at most `chunk_rows` rows.
+
+    No more than that is read at once, and none of it as a memory map, whose pages count as memory of the process.
+    """
+    header = read_header(path)
+    if len(header.shape) != 2 or header.shape[1] not in OBJECTS:
+        raise ValueError(f"{path} must hold 3 or 4 columns; it holds an array of shape {header.shape}")
+    first, stop = bounds or (0, header.shape[0])
+    for start in range(first, stop, chunk_rows or max(stop - first, 1)):
+        rows = header.read(path, start, min(start + chunk_rows, stop) if chunk_rows else stop)
+        columns = dict(zip(OBJECTS[rows.shape[1]], rows.T, strict=True))
+        yield Table(
+            path, columns, n_objects=None if options is None else options.n_objects, first_row=start, numbered=True
+        )
+
+
+class Header(NamedTuple):
+    """What an npy file says about the table that it holds, and where that begins."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+    def read(self, path: Path, start: int, stop: int) -> NDArray[Any]:
+        """Return a range of rows."""
+        if self.is_fortran:
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)[start:stop])
+        width = self.shape[1]
+        where = self.offset + start * width * self.dtype.itemsize
+        cells = np.fromfile(path, dtype=self.dtype, count=(stop - start) * width, offset=where)
+        return cells.reshape(stop - start, width)
+
+
+def read_header(path: Path) -> Header:
+    """Return what the first bytes of an npy file say; ValueError if there are not as many bytes as that takes."""
+    with _damaged_npy(path), path.open("rb") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = read(file)
+        if dtype.hasobject:
+            raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+        header, size = Header(shape, is_fortran, dtype, file.tell()), math.prod(shape) * dtype.itemsize
+        if path.stat().st_size < header.offset + size:
+            raise ValueError(f"it is cut off: the numbers take {size} bytes, and there are fewer")
+    return header
+
+
+def open_npy(path: Path) -> NDArray[Any]:
+    """Return the array of an npy file."""
+    with _damaged_npy(path):
+        return np.asarray(np.load(path, allow_pickle=False))
+
+
+@contextmanager
+def _damaged_npy(path: Path) -> Iterator[None]:
     try:
-        return np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
+        yield
     except (FileNotFoundError, PermissionError):
         raise
     except Exception as error:  # of a damaged file numpy may raise anything

@@ -6,6 +6,7 @@ metadata under ``nearer``. Needs the extra ``nearer[parquet]``.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +44,46 @@ def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     arrow.parquet.write_table(arrow.table({name: list(column) for name, column in columns.items()}), path)
 
 
-def tables(path: Path, chunk_rows: int | None = None, options: Options | None = None) -> Iterator[Table]:
-    """Yield a file as tables of at most `chunk_rows` rows."""
-    options = options or Options()
+def split(path: Path, part_rows: int) -> list[tuple[int, int]]:
+    """Return ranges of row groups, of about so many rows each."""
     arrow = _pyarrow()
+    with _damaged(path), arrow.parquet.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    bounds, first, n_rows = [], 0, 0
+    for number, size in enumerate(sizes):
+        if n_rows and n_rows + size > part_rows:
+            bounds.append((first, number))
+            first, n_rows = number, 0
+        n_rows += size
+    return [*bounds, (first, len(sizes))]
+
+
+def tables(
+    path: Path,
+    chunk_rows: int | None = None,
+    options: Options | None = None,
+    bounds: tuple[int, int] | None = None,
+) -> Iterator[Table]:
+    """Yield a file, or a range of its row groups, as tables of at most `chunk_rows` rows."""
+    arrow = _pyarrow()
+    with _damaged(path):
+        yield from _tables(arrow, path, chunk_rows, options or Options(), bounds)
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
     try:
-        yield from _tables(arrow, path, chunk_rows, options)
+        yield
     except (FileNotFoundError, PermissionError):
         raise
     except Exception as error:  # of a damaged file pyarrow may raise anything
         raise ValueError(f"{path} cannot be read as a parquet file: {error}") from None
 
 
-def _tables(arrow: Any, path: Path, chunk_rows: int | None, options: Options) -> Iterator[Table]:
-    with arrow.parquet.ParquetFile(path) as file:
+def _tables(
+    arrow: Any, path: Path, chunk_rows: int | None, options: Options, bounds: tuple[int, int] | None
+) -> Iterator[Table]:
+    with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
         names = about.get("names")
         n_objects = about.get("n_objects") if options.n_objects is None else options.n_objects
@@ -65,9 +92,10 @@ def _tables(arrow: Any, path: Path, chunk_rows: int | None, options: Options) ->
             "n_objects": n_objects,
             "roles": options.roles,
         }
-        first = 0
-        batches = file.iter_batches(batch_size=chunk_rows or max(file.metadata.num_rows, 1))
-        for batch in batches:
+        start, stop = bounds or (0, file.num_row_groups)
+        first = sum(file.metadata.row_group(number).num_rows for number in range(start))
+        size = chunk_rows or max(file.metadata.num_rows, 1)
+        for batch in file.iter_batches(batch_size=size, row_groups=range(start, stop)):
             columns = {name: _column(batch.column(name)) for name in batch.schema.names}
             yield Table(path, columns, first_row=first, **known)
             first += batch.num_rows
