@@ -1,6 +1,6 @@
 """The engine of a Dask cluster: comparisons in shards on its workers, and sums over the shards.
 
-A shard is what one thread of a worker computes with. It is the result of a task that reads a part of the source, so
+A shard is what one thread of a worker computes with. It is the result of a task that reads parts of the source, so
 Dask makes it anew where its worker dies. Points travel as arguments of a task, for the same reason. What the shards
 return is summed in a fixed order, so the result does not depend on which of them ends first.
 
@@ -8,7 +8,8 @@ A round of stochastic steps is local SVRG: every shard takes its steps from the 
 comparisons and the gradient of all of them, and the mean of the ends is returned, by the weights of the shards.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import cached_property
 from math import gcd
@@ -22,6 +23,7 @@ from distributed.comm import CommClosedError
 
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.coerce import drop_zero_weights
+from nearer.comparisons.dask_frames import FramePartition
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 
@@ -29,10 +31,7 @@ FEWEST_ROWS = 2_000  # of a shard: of fewer a round takes longer than the comput
 UNEVEN_PARTS = 4  # parts per shard below which they are divided, so that shards are equal
 SUMMED_AT_ONCE = 8
 WAIT_FOR_WORKERS = 30.0  # seconds
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot go on with a fit: its scheduler or its workers are gone."""
+LOOK_FOR_WORKERS = 5.0  # seconds after which workers that have joined get shards
 
 
 class DaskProblem(Problem):
@@ -59,9 +58,13 @@ class DaskProblem(Problem):
         super().__init__(loss, regularization, source.n_objects, random)
         self.client, self.token, self.n_rounds = Client.current(), uuid4().hex[:12], 0
         self.scheduler = self.client.scheduler_info()["address"]
+        threads = self._threads()
+        self.workers = place([None] * max(1, min(sum(threads.values()), len(source) // FEWEST_ROWS)), threads)
+        self._looked = time.monotonic()
         shards = self._load(source)
         sizes = self._results([self._submit("size", n, Shard.size, shard) for n, shard in enumerate(shards)])
         self.shards = [shard for shard, (n_rows, _, _) in zip(shards, sizes, strict=True) if n_rows]
+        self.workers = [worker for worker, (n_rows, _, _) in zip(self.workers, sizes, strict=True) if n_rows]
         self.n_rows, self.n_parallel = sum(n_rows for n_rows, _, _ in sizes), len(self.shards)
         if not self.shards:
             raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
@@ -118,11 +121,11 @@ class DaskProblem(Problem):
         return self.random.integers(2**63, size=self.n_parallel).tolist()
 
     def _load(self, source: ComparisonSource) -> list[Future]:
-        """Return the shards, one per thread of the workers, each on the worker that read it."""
-        threads = self._threads()
-        n_shards = max(1, min(len(threads), len(source) // FEWEST_ROWS))
-        parts: Sequence[Any] = getattr(source, "parts", None) or (source.chunks,)
-        parts = [part.future(self.client) if hasattr(part, "future") else part for part in parts]
+        """Return the shards, each on the worker that reads it."""
+        n_shards = len(self.workers)
+        parts: Sequence[Any] = source.parts
+        if isinstance(parts[0], FramePartition):
+            parts = self.client.compute([part.lazy for part in parts])
         pieces = 1
         if len(parts) < UNEVEN_PARTS * n_shards:  # read each part once, and deal its rows out
             pieces = n_shards // gcd(len(parts), n_shards)
@@ -136,19 +139,18 @@ class DaskProblem(Problem):
         for number in range(n_shards):
             own = dealt[number::n_shards]
             arguments = ([part for part, _ in own], [piece for _, piece in own], pieces, self.loss)
-            where = threads[number * len(threads) // n_shards]
-            shards.append(self._submit("shard", number, load_shard, *arguments, workers=where))
+            shards.append(self._submit("shard", number, load_shard, *arguments, worker=self.workers[number]))
         return shards
 
-    def _threads(self) -> list[str]:
-        """Return the address of the worker of each thread; ClusterError without any worker."""
+    def _threads(self) -> dict[str, int]:
+        """Return the number of threads of each worker; ConnectionError without any worker."""
         try:
             self.client.wait_for_workers(1, timeout=WAIT_FOR_WORKERS)
         except TimeoutError:
-            raise ClusterError(f"the cluster at {self.scheduler} has no workers") from None
+            raise ConnectionError(f"the cluster at {self.scheduler} has no workers") from None
         except Exception as error:
             raise self._explained(error) from error
-        return [address for address, n in sorted(self.client.nthreads().items()) for _ in range(n)]
+        return dict(sorted(self.client.nthreads().items()))
 
     def _sum(self, name: str, function: Callable, arrays: Any, arguments: Iterable[tuple] | None = None) -> Any:
         """Return the sum over the shards of what a function returns for each, a tuple of numbers and arrays.
@@ -157,14 +159,18 @@ class DaskProblem(Problem):
         """
         self.n_rounds += 1
         what = f"{name}-{self.n_rounds}"
+        if time.monotonic() > self._looked + LOOK_FOR_WORKERS:
+            self.workers, self._looked = place(self.workers, self._threads()), time.monotonic()
         try:
             # Not scattered: what only workers have is lost with them, but a task is repeated.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                sent = self._submit(f"points-{what}", "", as_is, arrays)
+                sent = self._submit(f"points-{name}", self.n_rounds, as_is, arrays)
             own = [()] * self.n_parallel if arguments is None else arguments
             futures = [
-                self._submit(f"{what}-shard", number, function, shard, share, sent, *more)
-                for number, (shard, share, more) in enumerate(zip(self.shards, self.shares, own, strict=True))
+                self._submit(f"{what}-shard", number, function, shard, share, sent, *more, worker=worker)
+                for number, (shard, share, more, worker) in enumerate(
+                    zip(self.shards, self.shares, own, self.workers, strict=True)
+                )
             ]
             while len(futures) > 1:
                 groups = [futures[n : n + SUMMED_AT_ONCE] for n in range(0, len(futures), SUMMED_AT_ONCE)]
@@ -177,15 +183,16 @@ class DaskProblem(Problem):
         (total,) = self._results(futures)
         return [np.array(term) if isinstance(term, np.ndarray) else term for term in total]  # writable
 
-    def _submit(self, name: str, number: Any, function: Callable, *arguments: Any, workers: Any = None) -> Future:
-        """Submit a task whose name on the dashboard says what it does; it may run elsewhere if a worker is gone."""
-        key = f"nearer-{name}-{number}-{self.token}".replace("--", "-")
-        return self.client.submit(
-            function, *arguments, key=key, workers=workers, allow_other_workers=workers is not None
-        )
+    def _submit(
+        self, name: str, number: int, function: Callable, *arguments: Any, worker: str | None = None
+    ) -> Future:
+        """Submit a task whose name on the dashboard says what it does; it runs elsewhere if its worker is gone."""
+        key = f"nearer-{name}-{number}-{self.token}"
+        where = {} if worker is None else {"workers": worker, "allow_other_workers": True}
+        return self.client.submit(function, *arguments, key=key, **where)
 
     def _results(self, futures: list[Future]) -> list[Any]:
-        """Return the results of tasks; ClusterError where the cluster can have none."""
+        """Return the results of tasks; ConnectionError where the cluster can have none."""
         try:
             return self.client.gather(futures)
         except Exception as error:
@@ -193,14 +200,15 @@ class DaskProblem(Problem):
 
     def _explained(self, error: Exception) -> Exception:
         """Return the error to raise: that of a task as it is, and one that says what the cluster lacks."""
+        first_line = str(error).partition("\n")[0] or type(error).__name__
         if isinstance(error, KilledWorker):
-            return ClusterError(
+            return ConnectionError(
                 f"the cluster at {self.scheduler} lost worker after worker at the same task, most likely for want of "
-                f"memory: {error}"
+                f"memory: {first_line}"
             )
         if isinstance(error, CancelledError | CommClosedError) or self.client.status != "running":
-            return ClusterError(
-                f"the scheduler at {self.scheduler} no longer answers ({error}); the last map of a fit with "
+            return ConnectionError(
+                f"the scheduler at {self.scheduler} no longer answers ({first_line}); the last map of a fit with "
                 "checkpoint= is in its file, from which another fit can start"
             )
         return error
@@ -235,6 +243,7 @@ class Shard:
 
     def value_and_gradient(self, share: float, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return mean loss and gradient, times the share."""
+        points = np.require(points, requirements="W")  # what the loops are compiled for
         value, gradient = self.problem.value_and_gradient(points)
         return share * value, gradient * points.dtype.type(share)
 
@@ -275,6 +284,22 @@ class Shard:
         finally:
             self.problem.ridge = 0.0
         return (end * end.dtype.type(share),)
+
+
+def place(before: Sequence[str | None], threads: Mapping[str, int]) -> list[str]:
+    """Return the worker of each shard: as before, unless it is gone or has more shards than its threads' part."""
+    total = sum(threads.values())
+    free = {worker: -(-len(before) * n // total) for worker, n in threads.items()}
+    stays = []
+    for worker in before:
+        stays.append(worker is not None and free.get(worker, 0) > 0)
+        if stays[-1]:
+            free[str(worker)] -= 1
+    after = []
+    for worker, stay in zip(before, stays, strict=True):
+        after.append(str(worker) if stay else max(free, key=lambda name: free[name]))
+        free[after[-1]] -= not stay
+    return after
 
 
 def read_part(part: Callable[[], Iterable[Comparisons]]) -> Comparisons:
