@@ -1,13 +1,14 @@
-"""Maps on a Dask cluster: sums over shards are those of one process, runs are local and averaged, faults are survived."""
+"""Maps on a Dask cluster: sums over shards equal those of one process, runs are averaged, faults are survived."""
 
 import os
 import threading
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from extras import needs
 
+from extras import needs
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding import LBFGS, SVRG
 from nearer.embedding.engines import engine_of
@@ -94,7 +95,7 @@ def test_sums_over_shards_are_those_of_one_process(client, n_parts, kind):
     if kind == "weighted":
         answers = weighted(answers)
     bounds = np.linspace(0, len(answers), n_parts + 1).astype(int)
-    parts = [answers[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [answers[a:b] for a, b in pairwise(bounds)]
     kept = answers if answers.weights is None else answers[answers.weights > 0]
     points = points_at_random()
     single = cpu_problem(kept, TSTE(1.0))
@@ -201,13 +202,13 @@ def test_tasks_are_named_on_the_dashboard(client):
 
 
 def test_the_error_of_a_part_names_its_file(client):
-    with pytest.raises(ValueError, match="answers/part-17.parquet is damaged"):
+    with pytest.raises(ValueError, match=r"answers/part-17\.parquet is damaged"):
         dask_problem(source([simulated()], more=[BadPart("answers/part-17.parquet")]))
 
 
 def test_shards_stay_where_they_are_and_go_to_free_workers():
     needs("distributed")
-    from nearer.embedding.engines.dask import place
+    from nearer.embedding.engines.cluster import place
 
     assert place([None] * 4, {"a": 2, "b": 2}) == ["a", "b", "a", "b"]
     assert place(["a", "b", "a", "b"], {"b": 2}) == ["b"] * 4

@@ -4,15 +4,18 @@ An engine is a :class:`~nearer.embedding.problem.Problem`. Solvers, monitors and
 one they work with.
 """
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.chunks import has_cluster
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
+from nearer.selection import sample_of
 
 ENGINES = {"cpu": "CPUProblem", "torch": "TorchProblem", "dask": "DaskProblem"}
 MEMORY_ROWS = 10_000_000  # comparisons in files up to which they are read into memory: a few hundred megabytes
@@ -36,17 +39,15 @@ def memory_engine(device: str) -> Engine:
     return CPUProblem if found is None else partial(torch_problem, device=found)
 
 
-def has_cluster() -> bool:
-    """Whether a ``dask.distributed.Client`` is current; imports nothing."""
-    distributed = sys.modules.get("distributed")
-    try:
-        return distributed is not None and distributed.Client.current() is not None
-    except ValueError:
-        return False
-
-
 def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
     if isinstance(data, ComparisonSource) and has_cluster():
         return engine_by_name("dask")
     return memory_engine(device)
+
+
+def sample_for(data: Comparisons | ComparisonSource, max_rows: int, random: np.random.Generator) -> Comparisons:
+    """Return comparisons in memory, as :func:`~nearer.selection.sample_of` does; read by the workers of a cluster."""
+    if isinstance(data, ComparisonSource) and has_cluster():
+        return import_module("nearer.embedding.engines.cluster").sample_on_workers(data, max_rows, random)
+    return sample_of(data, max_rows, random)

@@ -8,30 +8,23 @@ A round of stochastic steps is local SVRG: every shard takes its steps from the 
 comparisons and the gradient of all of them, and the mean of the ends is returned, by the weights of the shards.
 """
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from math import gcd
 from typing import Any
-from uuid import uuid4
 
-import dask
 import numpy as np
-from distributed import Client, Future, KilledWorker
-from distributed.comm import CommClosedError
+from distributed import Future
 
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.coerce import drop_zero_weights
-from nearer.comparisons.dask_frames import FramePartition
+from nearer.embedding.engines.cluster import Cluster, chunks_of, joined, place
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 
 FEWEST_ROWS = 2_000  # of a shard: of fewer a round takes longer than the computation
 UNEVEN_PARTS = 4  # parts per shard below which they are divided, so that shards are equal
 SUMMED_AT_ONCE = 8
-WAIT_FOR_WORKERS = 30.0  # seconds
-LOOK_FOR_WORKERS = 5.0  # seconds after which workers that have joined get shards
 
 
 class DaskProblem(Problem):
@@ -56,13 +49,14 @@ class DaskProblem(Problem):
         self, source: ComparisonSource, loss: Any, regularization: float, n_jobs: int, random: np.random.Generator
     ) -> None:
         super().__init__(loss, regularization, source.n_objects, random)
-        self.client, self.token, self.n_rounds = Client.current(), uuid4().hex[:12], 0
-        self.scheduler = self.client.scheduler_info()["address"]
-        threads = self._threads()
-        self.workers = place([None] * max(1, min(sum(threads.values()), len(source) // FEWEST_ROWS)), threads)
-        self._looked = time.monotonic()
+        self.cluster, self.n_rounds = Cluster(), 0
+        threads = self.cluster.threads()
+        n_shards = max(1, min(sum(threads.values()), len(source) // FEWEST_ROWS))
+        self.workers = place([None] * n_shards, threads)
         shards = self._load(source)
-        sizes = self._results([self._submit("size", n, Shard.size, shard) for n, shard in enumerate(shards)])
+        sizes = self.cluster.results(
+            [self.cluster.submit(f"size-{number}", Shard.size, shard) for number, shard in enumerate(shards)]
+        )
         self.shards = [shard for shard, (n_rows, _, _) in zip(shards, sizes, strict=True) if n_rows]
         self.workers = [worker for worker, (n_rows, _, _) in zip(self.workers, sizes, strict=True) if n_rows]
         self.n_rows, self.n_parallel = sum(n_rows for n_rows, _, _ in sizes), len(self.shards)
@@ -122,35 +116,21 @@ class DaskProblem(Problem):
 
     def _load(self, source: ComparisonSource) -> list[Future]:
         """Return the shards, each on the worker that reads it."""
-        n_shards = len(self.workers)
-        parts: Sequence[Any] = source.parts
-        if isinstance(parts[0], FramePartition):
-            parts = self.client.compute([part.lazy for part in parts])
-        pieces = 1
+        n_shards, parts, pieces = len(self.workers), self.cluster.parts_of(source), 1
         if len(parts) < UNEVEN_PARTS * n_shards:  # read each part once, and deal its rows out
             pieces = n_shards // gcd(len(parts), n_shards)
         if pieces > 1:
             parts = [
-                part if isinstance(part, Future) else self._submit("part", number, read_part, part)
+                part if isinstance(part, Future) else self.cluster.submit(f"part-{number}", read_part, part)
                 for number, part in enumerate(parts)
             ]
         dealt = [(part, piece) for part in parts for piece in range(pieces)]
         shards = []
-        for number in range(n_shards):
-            own = dealt[number::n_shards]
-            arguments = ([part for part, _ in own], [piece for _, piece in own], pieces, self.loss)
-            shards.append(self._submit("shard", number, load_shard, *arguments, worker=self.workers[number]))
+        for number, worker in enumerate(self.workers):
+            own_parts, own_pieces = zip(*dealt[number::n_shards], strict=True)
+            arguments = list(own_parts), own_pieces, pieces, self.loss
+            shards.append(self.cluster.submit(f"shard-{number}", load_shard, *arguments, worker=worker))
         return shards
-
-    def _threads(self) -> dict[str, int]:
-        """Return the number of threads of each worker; ConnectionError without any worker."""
-        try:
-            self.client.wait_for_workers(1, timeout=WAIT_FOR_WORKERS)
-        except TimeoutError:
-            raise ConnectionError(f"the cluster at {self.scheduler} has no workers") from None
-        except Exception as error:
-            raise self._explained(error) from error
-        return dict(sorted(self.client.nthreads().items()))
 
     def _sum(self, name: str, function: Callable, arrays: Any, arguments: Iterable[tuple] | None = None) -> Any:
         """Return the sum over the shards of what a function returns for each, a tuple of numbers and arrays.
@@ -158,60 +138,24 @@ class DaskProblem(Problem):
         It is called with the shard, the shard's share, the arrays, and the shard's own arguments.
         """
         self.n_rounds += 1
-        what = f"{name}-{self.n_rounds}"
-        if time.monotonic() > self._looked + LOOK_FOR_WORKERS:
-            self.workers, self._looked = place(self.workers, self._threads()), time.monotonic()
-        try:
-            # Not scattered: what only workers have is lost with them, but a task is repeated.
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                sent = self._submit(f"points-{name}", self.n_rounds, as_is, arrays)
-            own = [()] * self.n_parallel if arguments is None else arguments
+        submit, what = self.cluster.submit, f"{name}-{self.n_rounds}"
+        self.workers = place(self.workers, self.cluster.threads())
+        sent = submit(f"points-{what}", as_is, arrays)
+        own = [()] * self.n_parallel if arguments is None else arguments
+        futures = [
+            submit(f"{what}-shard-{number}", function, shard, share, sent, *more, worker=worker)
+            for number, (shard, share, more, worker) in enumerate(
+                zip(self.shards, self.shares, own, self.workers, strict=True)
+            )
+        ]
+        while len(futures) > 1:
+            groups = [futures[n : n + SUMMED_AT_ONCE] for n in range(0, len(futures), SUMMED_AT_ONCE)]
             futures = [
-                self._submit(f"{what}-shard", number, function, shard, share, sent, *more, worker=worker)
-                for number, (shard, share, more, worker) in enumerate(
-                    zip(self.shards, self.shares, own, self.workers, strict=True)
-                )
+                submit(f"{what}-sum-of-{len(futures)}-{number}", add_up, group)
+                for number, group in enumerate(groups)
             ]
-            while len(futures) > 1:
-                groups = [futures[n : n + SUMMED_AT_ONCE] for n in range(0, len(futures), SUMMED_AT_ONCE)]
-                futures = [
-                    self._submit(f"{what}-sum-of-{len(futures)}", number, add_up, group)
-                    for number, group in enumerate(groups)
-                ]
-        except Exception as error:
-            raise self._explained(error) from error
-        (total,) = self._results(futures)
+        (total,) = self.cluster.results(futures)
         return [np.array(term) if isinstance(term, np.ndarray) else term for term in total]  # writable
-
-    def _submit(
-        self, name: str, number: int, function: Callable, *arguments: Any, worker: str | None = None
-    ) -> Future:
-        """Submit a task whose name on the dashboard says what it does; it runs elsewhere if its worker is gone."""
-        key = f"nearer-{name}-{number}-{self.token}"
-        where = {} if worker is None else {"workers": worker, "allow_other_workers": True}
-        return self.client.submit(function, *arguments, key=key, **where)
-
-    def _results(self, futures: list[Future]) -> list[Any]:
-        """Return the results of tasks; ConnectionError where the cluster can have none."""
-        try:
-            return self.client.gather(futures)
-        except Exception as error:
-            raise self._explained(error) from error
-
-    def _explained(self, error: Exception) -> Exception:
-        """Return the error to raise: that of a task as it is, and one that says what the cluster lacks."""
-        first_line = str(error).partition("\n")[0] or type(error).__name__
-        if isinstance(error, KilledWorker):
-            return ConnectionError(
-                f"the cluster at {self.scheduler} lost worker after worker at the same task, most likely for want of "
-                f"memory: {first_line}"
-            )
-        if isinstance(error, CancelledError | CommClosedError) or self.client.status != "running":
-            return ConnectionError(
-                f"the scheduler at {self.scheduler} no longer answers ({first_line}); the last map of a fit with "
-                "checkpoint= is in its file, from which another fit can start"
-            )
-        return error
 
 
 class Shard:
@@ -286,37 +230,20 @@ class Shard:
         return (end * end.dtype.type(share),)
 
 
-def place(before: Sequence[str | None], threads: Mapping[str, int]) -> list[str]:
-    """Return the worker of each shard: as before, unless it is gone or has more shards than its threads' part."""
-    total = sum(threads.values())
-    free = {worker: -(-len(before) * n // total) for worker, n in threads.items()}
-    stays = []
-    for worker in before:
-        stays.append(worker is not None and free.get(worker, 0) > 0)
-        if stays[-1]:
-            free[str(worker)] -= 1
-    after = []
-    for worker, stay in zip(before, stays, strict=True):
-        after.append(str(worker) if stay else max(free, key=lambda name: free[name]))
-        free[after[-1]] -= not stay
-    return after
-
-
 def read_part(part: Callable[[], Iterable[Comparisons]]) -> Comparisons:
-    """Return all rows of a part, and their weights."""
-    chunks = [Comparisons(c.rows, n_objects=c.n_objects, weights=c.weights) for c in part()]
-    return Comparisons.concat(chunks) if chunks else Comparisons(np.empty((0, 3), np.int32))
+    """Return all rows of a part."""
+    return joined(part())
 
 
-def load_shard(parts: list[Any], pieces: list[int], n_pieces: int, loss: Any) -> Shard:
+def load_shard(parts: list[Any], pieces: tuple[int, ...], n_pieces: int, loss: Any) -> Shard:
     """Return a shard of parts, of each of them one piece: every ``n_pieces``-th row."""
     chosen = []
     for part, piece in zip(parts, pieces, strict=True):
-        whole = part if isinstance(part, Comparisons) else read_part(part)
-        weights = None if whole.weights is None else whole.weights[piece::n_pieces]
-        rows = whole.rows[piece::n_pieces]
-        chosen.append(drop_zero_weights(Comparisons(rows, n_objects=whole.n_objects, weights=weights)))
-    return Shard(Comparisons.concat([part for part in chosen if len(part)] or chosen[:1]), loss)
+        for chunk in chunks_of(part):
+            weights = None if chunk.weights is None else chunk.weights[piece::n_pieces]
+            rows = Comparisons(chunk.rows[piece::n_pieces], n_objects=chunk.n_objects, weights=weights)
+            chosen.append(drop_zero_weights(rows))
+    return Shard(joined(chunk for chunk in chosen if len(chunk)), loss)
 
 
 def as_is(arrays: Any) -> Any:
