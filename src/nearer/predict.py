@@ -11,8 +11,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from nearer.comparisons import Comparisons
-from nearer.comparisons.coerce import as_comparisons, drop_zero_weights, match_objects, object_indices
+from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.chunks import has_cluster, is_dask_frame, source_of
+from nearer.comparisons.coerce import (
+    as_comparisons,
+    drop_zero_weights,
+    match_objects,
+    object_indices,
+    refuse_beside_source,
+)
 from nearer.comparisons.rows import blocks, squared_distances
 from nearer.parameters import check_count, check_parameters, join_or, unchanged_on_failure
 from nearer.placed import PlacedObjects
@@ -28,6 +35,7 @@ class ComparisonPredictor(PlacedObjects):
     """
 
     _fitted_attribute: str  # has one row per object
+    _learns_from_files = False
     loss_: Any
     names_: tuple[str, ...] | None
 
@@ -52,6 +60,14 @@ class ComparisonPredictor(PlacedObjects):
         -------
         self
         """
+        if self._learns_from_files and is_dask_frame(X):
+            X = source_of(X)
+        if isinstance(X, ComparisonSource) and (X.is_large or has_cluster()) and self._learns_from_files:
+            refuse_beside_source(y=y, sample_weight=sample_weight, groups=groups)
+            check_parameters(self)
+            with unchanged_on_failure(self):
+                self._fit(X)
+            return self
         comparisons = as_comparisons(X, y, sample_weight)
         if groups is not None:
             comparisons = comparisons.group(groups)
@@ -65,8 +81,11 @@ class ComparisonPredictor(PlacedObjects):
             self._fit(comparisons)
         return self
 
-    def _fit(self, comparisons: Comparisons) -> None:
-        """Learn from comparisons, of which there are some, with weights above 0; parameters are checked."""
+    def _fit(self, comparisons: Any) -> None:
+        """Learn from comparisons, of which there are some, with weights above 0; parameters are checked.
+
+        These are Comparisons, and where the class ``_learns_from_files`` a ComparisonSource that is larger than memory.
+        """
         raise NotImplementedError
 
     @property
@@ -142,6 +161,8 @@ class ComparisonPredictor(PlacedObjects):
         return self._predict(X, unknown)
 
     def _predict(self, questions: Any, unknown: str) -> np.ndarray:
+        if isinstance(questions, ComparisonSource):
+            return np.concatenate([self._predict(chunk, unknown) for chunk in questions.chunks()])
         near, far, known = self._distances(questions, unknown)
         answers = np.zeros(len(known), dtype=np.intp)
         answers[known] = np.where(near < far, 1, -1)
@@ -193,23 +214,32 @@ class ComparisonPredictor(PlacedObjects):
         -------
         float
         """
-        comparisons = as_comparisons(X, y, sample_weight)
-        is_numbered = getattr(self, "names_", None) is None and comparisons.names is None
-        answers = self._predict(comparisons, "skip" if unknown == "raise" and is_numbered else unknown)
-        known, weights = answers != 0, comparisons.weights
-        if unknown == "raise" and known.any() and not known.all():
+        if isinstance(X, ComparisonSource) and y is None and sample_weight is None:
+            chunks = X.chunks()
+        else:
+            chunks = iter([as_comparisons(X, y, sample_weight)])
+        correct, total, n_rows, n_known, unit = 0.0, 0.0, 0, 0, 1.0
+        for comparisons in chunks:
+            is_numbered = getattr(self, "names_", None) is None and comparisons.names is None
+            answers = self._predict(comparisons, "skip" if unknown == "raise" and is_numbered else unknown)
+            known = answers != 0
+            right, n_rows, n_known = answers[known] == 1, n_rows + len(known), n_known + int(known.sum())
+            weights = np.ones(len(right)) if comparisons.weights is None else comparisons.weights[known]
+            largest = float(weights.max(initial=0.0))
+            if largest > 0.0 and (largest > unit or not total):  # the largest is the unit: the sum may overflow
+                correct, total, unit = correct * (unit / largest), total * (unit / largest), largest
+            correct += float((weights[right] / unit).sum())
+            total += float((weights / unit).sum())
+        if unknown == "raise" and 0 < n_known < n_rows:
             warnings.warn(
-                f"{np.sum(~known)} of {len(known)} rows are about objects of higher numbers than those of the model, "
+                f"{n_rows - n_known} of {n_rows} rows are about objects of higher numbers than those of the model, "
                 "and are left out of the score; parts of Comparisons know all objects",
                 stacklevel=2,
             )
-        weights = None if weights is None else weights[known]
-        if not known.any() or (weights is not None and not weights.any()):
-            left = "no comparisons of objects that the model knows" if len(known) else "no comparisons"
+        if not total > 0.0:
+            left = "no comparisons of objects that the model knows" if n_rows else "no comparisons"
             raise ValueError(f"there is nothing to score: {left}, or all weights are zero")
-        if weights is not None:
-            weights = weights / weights.max()  # their sum may overflow
-        return float(np.average(answers[known] == 1, weights=weights))
+        return correct / total
 
     def neighbors(self, objects: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest other objects of some objects, nearest first.

@@ -7,11 +7,22 @@ from typing import Any, NoReturn
 
 import typer
 
+from nearer.cli.answer_files import AnswerFiles
 from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
 from nearer.cli.options import column, flag, given_options, number_or, option, output
-from nearer.cli.reading import COLUMNS, DROP_BAD_ROWS, ENCODING, read_answers
-from nearer.cli.training_data import TooFewError, read_data
+from nearer.cli.reading import (
+    COLUMNS,
+    DROP_BAD_ROWS,
+    ENCODING,
+    SKIP_BAD_FILES,
+    are_scanned,
+    expand,
+    is_pattern,
+    read_answers,
+    scan_answers,
+)
+from nearer.cli.training_data import Answers, TooFewError, read_data
 from nearer.files import check_writable
 from nearer.registry import commands
 
@@ -27,12 +38,14 @@ NOT_OF_MODELS = {
     "columns",
     "encoding",
     "drop_bad_rows",
+    "skip_bad_files",
 }  # arguments that are no options of a model
 
 
 @command(
     "nearer fit answers.csv -o europe.nearer",
     "nearer fit monday.csv tuesday.csv --dims 3 --loss ste --seed 1 -o week.nearer",
+    "nearer fit answers/ --checkpoint fit.checkpoint -o answers.nearer",
     "nearer fit answers.csv --model kernel -o kernel.nearer",
     "nearer fit shoes.csv --model bilinear --labels kind -o shoes.nearer",
     "nearer fit shoes.csv --model softmax --labels kind -o shoes.nearer",
@@ -45,7 +58,8 @@ def fit(
         ...,
         metavar="FILE",
         help="For a map or kernel, files of answers: .csv, .tsv, .txt, .jsonl, .npy, .npz, .parquet, .xlsx; several "
-        "are concatenated; - is standard input. For the other models one table of features: .csv, .tsv, .txt, "
+        "are concatenated; a folder or a pattern such as 'answers/*.parquet' stands for its files; - is standard input. "
+        "For the other models one table of features: .csv, .tsv, .txt, "
         ".parquet, .xlsx, .npz, .npy; of texts: .csv, .tsv, .txt, .jsonl, .parquet, .xlsx.",
         show_default=False,
     ),
@@ -73,6 +87,7 @@ def fit(
     columns: str | None = COLUMNS,
     encoding: str | None = ENCODING,
     drop_bad_rows: bool = DROP_BAD_ROWS,
+    skip_bad_files: bool = SKIP_BAD_FILES,
     text: str | None = column(
         "Bilinear, softmax and low-rank: the column that holds texts, whose terms are the features."
     ),
@@ -145,6 +160,10 @@ def fit(
         "new people. Answers need a column subject.",
     ),
     seconds: float | None = option("Time limit: the best model that this many seconds allow."),
+    checkpoint: Path | None = option(
+        "Map: a file for the points so far, written once a minute and on Ctrl-C. The same command goes on from there.",
+        metavar="FILE",
+    ),
     jobs: int | None = option("Map: number of threads; -1 for all cores.", "-1"),
     explain: bool = flag("--explain", "Show what auto tried, and how well it did on held-out data."),
     quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),
@@ -187,17 +206,23 @@ def fit(
 
     An option that is not for the model is refused, with the models that it is for.
 
+    Answers of more than ten million rows stay in their files, and each pass of a fit reads them from a temporary file
+    (in TMPDIR). Then a sample of at most 20,000 rows is held out, and the model that is saved has not seen it.
+
     Ctrl-C stops after the current epoch (of a kernel: round; of lego and itml: pass; of bilinear, softmax and
     lmnn: iteration; of low-rank and label-ranker: chunk of steps) and saves the model so far in a file beside the
     model file, which stays as it was. Of rca nothing is saved.
     """
     arguments = locals()
     begun = time.perf_counter()
+    paths, files = files, expand(files)
     if out is None:
+        if is_pattern(paths[0]):
+            raise ValueError("a pattern is no name: name the model file to write with -o")
         if str(files[0]) == "-":
             raise ValueError("answers on standard input have no name: name the model file to write with -o")
-        packed = files[0].suffix.lower() == ".gz"
-        out = Path(f"{Path(files[0].stem).stem if packed else files[0].stem}.nearer")
+        packed = paths[0].suffix.lower() == ".gz"
+        out = Path(f"{Path(paths[0].stem).stem if packed else paths[0].resolve().stem}.nearer")
         if out.exists():
             raise ValueError(f"{out} exists already: name the model file to write, that one or another, with -o")
     check_writable(out, files if comparisons is None else [*files, comparisons])
@@ -210,9 +235,14 @@ def fit(
     if isinstance(options.get("dims"), float) and options["dims"].is_integer():
         options["dims"] = int(options["dims"])
     estimator = make_model(model, options, seed)
-    data = read_data(
-        files, options, estimator, lambda path: read_answers(path, columns, encoding, drop_bad_rows, quiet)
-    )
+    data: Any
+    if not {"labels", "comparisons"} & set(options) and (skip_bad_files or are_scanned(paths, files)):
+        answers: Any = scan_answers(files, columns, encoding, drop_bad_rows, skip_bad_files)
+        data = AnswerFiles(answers) if hasattr(answers, "parts") else Answers.of(answers)
+    else:
+        data = read_data(
+            files, options, estimator, lambda path: read_answers(path, columns, encoding, drop_bad_rows, quiet)
+        )
     if by_subject:
         data = data.by_subject()
     if not quiet and model not in WITHOUT_LOOPS:
@@ -235,14 +265,24 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
         print_note(f"interrupted{when}; the model so far is in {partial}")
         raise typer.Exit(INTERRUPTED)
 
-    def fit_on(part: Any) -> Any:
+    estimator, begun = last_step(model)[1], time.perf_counter()
+    checkpoint = getattr(estimator, "checkpoint", None)
+    if checkpoint is not None:
+        estimator.set_params(checkpoint=None)  # but for the fit that is saved
+
+    def fit_on(part: Any, is_saved: bool = True) -> Any:
+        keeps = is_saved and checkpoint is not None
+        if keeps:
+            estimator.set_params(checkpoint=checkpoint)
         fitted, interrupted = fit_copy(model, part.fit, quiet)
+        if keeps:
+            for each in (model, fitted):
+                last_step(each)[1].set_params(checkpoint=None)
         if interrupted:
             n_iter = getattr(last_step(fitted)[1], "n_iter_", None)
             interrupt(fitted, "" if n_iter is None else f" after {count(n_iter, 'iteration')}")
         return fitted
 
-    estimator, begun = last_step(model)[1], time.perf_counter()
     seconds = getattr(estimator, "max_seconds", None)
     if held_out == "auto" and seconds is None and data.can_cross_validate(model):
         learned = fit_on(data)
@@ -261,10 +301,13 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
         reason = "none, as asked"
     except TooFewError as error:
         train, test, reason = data, None, f"none: {error}"
-    if seconds is not None and test is not None:
+    if seconds is not None and test is not None and data.fits_again:
         estimator.set_params(max_seconds=0.6 * seconds)
-    trial = fit_on(train)
+    trial = fit_on(train, is_saved=test is None or not data.fits_again)
     print_facts(train.evaluate(trial, test))
+    if test is not None and not data.fits_again:
+        print_facts(describe_model(trial, data.table, []))
+        return trial, f"fitted on all but the {test.size} held out of"
     if test is None:
         print_facts([("held out", reason), *describe_model(trial, data.table, [])])
         return trial, "fitted on all"

@@ -19,7 +19,9 @@ from nearer.registry import FEATURES, LABELS, REGISTRY, commands, load
 if TYPE_CHECKING:
     from nearer.formats import FeatureTable
 
-SAME_NAME = ("rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping", "validation")
+SAME_NAME = (
+    "rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping", "validation", "checkpoint",
+)  # fmt: skip
 PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "dims": "n_components",
     "epochs": "max_iter",

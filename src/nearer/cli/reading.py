@@ -8,6 +8,7 @@ from nearer.cli.options import flag, option
 
 if TYPE_CHECKING:
     from nearer import Comparisons
+    from nearer.comparisons import ComparisonSource
 
 COLUMNS: Any = option(
     "Which column of the answers is which, such as anchor=probe,near=picked,far=other or response=key, where headers "
@@ -17,7 +18,12 @@ COLUMNS: Any = option(
 ENCODING: Any = option(
     "Encoding of the answers, such as cp1252, utf-16 or mac-roman.", "UTF-8, or what the file seems to be"
 )
+LARGE = 200_000_000  # bytes from which files of answers are scanned, not read
+
 DROP_BAD_ROWS: Any = flag("--drop-bad-rows", "Leave impossible rows of the answers out instead of stopping.")
+SKIP_BAD_FILES: Any = flag(
+    "--skip-bad-files", "Leave files of answers that are damaged, or hold none, out instead of stopping."
+)
 
 
 def read_answers(
@@ -33,6 +39,56 @@ def read_answers(
         return read(path, bad_rows="drop" if drop_bad_rows else "raise", **options)
     except BadLineError as error:
         raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out") from None
+
+
+def expand(paths: list[Path]) -> list[Path]:
+    """Return files with those of folders and patterns in place of these."""
+    from nearer.formats.source import find_files
+
+    return [Path(path) for path in find_files(paths)]
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path is no file but a pattern such as ``answers/*.csv``."""
+    from nearer.formats.source import is_pattern
+
+    return is_pattern(path)
+
+
+def are_scanned(paths: list[Path], files: list[Path]) -> bool:
+    """Whether files are opened as one source, which may be larger than memory: those of folders, and large ones."""
+    if any(file.suffix.lower() == ".npz" or str(file) == "-" for file in files):
+        return False
+    return paths != files or sum(file.stat().st_size for file in files if file.is_file()) >= LARGE
+
+
+def scan_answers(
+    files: list[Path], columns: str | None, encoding: str | None, drop_bad_rows: bool, skip_bad_files: bool
+) -> "Comparisons | ComparisonSource":
+    """Open files of answers, and read them if they fit into memory."""
+    from nearer import Comparisons, scan
+    from nearer.formats.tables import BadLineError
+
+    try:
+        source = scan(
+            files,
+            bad_rows="drop" if drop_bad_rows else "raise",
+            columns=parse_columns(columns),
+            encoding=encoding,
+            bad_files="skip" if skip_bad_files else "raise",
+        )
+    except BadLineError as error:
+        raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out") from None
+    except ValueError as error:
+        if skip_bad_files or len(files) < 2:
+            raise
+        raise ValueError(f"{error}; --skip-bad-files leaves such files out") from None
+    if source.is_large:
+        return source
+    chunks = list(source.chunks())
+    answers = Comparisons.concat(chunks)
+    answers._fill(n_dropped=sum(chunk.n_dropped for chunk in chunks))
+    return answers
 
 
 def parse_columns(text: str | None) -> dict[str, str] | None:

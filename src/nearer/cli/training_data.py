@@ -38,6 +38,17 @@ class Answers:
     groups: str | None = None  # "subjects": people are held out, not answers
     never_asked: Sequence[str] = ()  # objects that were left out
 
+    fits_again = True  # on all of the data, after a part was held out
+
+    @classmethod
+    def of(cls, answers: "Comparisons") -> Self:
+        """Return answers without the objects that none of them is about."""
+        from nearer.comparisons.coerce import drop_unasked
+
+        asked, never_asked = drop_unasked(answers)
+        asked._fill(n_dropped=answers.n_dropped)
+        return cls(asked, never_asked=never_asked)
+
     @cached_property
     def _questions(self) -> Any:
         """The number of the question that each row answers, and which of its two answers it gives."""
@@ -169,6 +180,8 @@ class Labeled:
     """Features or texts of objects, and the class label of each."""
 
     table: "FeatureTable"
+
+    fits_again = True
 
     def describe(self, is_scaled: bool = False) -> Facts:
         """Return what there is; with advice on the scale of features, unless the model takes care of it."""
@@ -324,15 +337,14 @@ def read_data(
 ) -> Answers | Labeled:
     """Read what a model is to learn from: files of answers, or a table with labels or with answers about it."""
     from nearer import Comparisons
-    from nearer.comparisons.coerce import drop_unasked
     from nearer.formats import read_features, read_texts
     from nearer.formats.features import check_sparse, match_rows
 
     if not {"labels", "comparisons"} & set(options):
         parts = [read(path) for path in files]
-        answers, never_asked = drop_unasked(parts[0] if len(parts) == 1 else Comparisons.concat(parts))
+        answers = parts[0] if len(parts) == 1 else Comparisons.concat(parts)
         answers._fill(n_dropped=sum(part.n_dropped for part in parts))
-        return Answers(answers, never_asked=never_asked)
+        return Answers.of(answers)
     if len(files) > 1:
         raise ValueError(f"one table of features is wanted; got {count(len(files), 'file')}: {some(files)}")
     beside = {name: options.get(name) for name in ("labels", "names")}

@@ -13,6 +13,8 @@ from nearer.comparisons.objects import Names, numbers_of_names
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
+MEMORY_ROWS = 10_000_000  # up to which a source is read into memory: a few hundred megabytes
+
 Part = Callable[[], "Iterator[Comparisons]"]
 
 
@@ -49,6 +51,11 @@ class ComparisonSource:
         """Yield the comparisons of all parts, chunk by chunk."""
         for part in self.parts:
             yield from part()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many rows that they are left where they are."""
+        return self.n_rows > MEMORY_ROWS
 
     @property
     def shape(self) -> tuple[int, int]:

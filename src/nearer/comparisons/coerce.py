@@ -39,6 +39,18 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
     return Comparisons(rows, n_objects=comparisons.n_objects, names=comparisons.names, weights=weights)
 
 
+def refuse_beside_source(**arguments: Any) -> None:
+    """Raise for arguments with one value per row beside files that are larger than memory."""
+    for name, value in arguments.items():
+        if value is not None:
+            advice = "write responses, weights, subjects and answer ids into columns of the files"
+            if name == "groups":
+                advice = (
+                    "give the files a column answer in which each group has one id, with its rows in succession"
+                )
+            raise ValueError(f"{name} is for comparisons in memory, and these are in files: {advice}")
+
+
 def _check_answered(headers: list[str]) -> None:
     """Raise for the headers of a DataFrame of questions, whose first choice would be taken for the nearer one."""
     if understand_questions(headers) is not None:

@@ -4,6 +4,7 @@
 (:mod:`nearer.embedding.problem`) is stated, and a solver (:mod:`nearer.embedding.solvers`) solves it under a monitor.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Self
@@ -13,8 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.certificate import certify
-from nearer.comparisons import Comparisons, coerce
+from nearer.comparisons import Comparisons, ComparisonSource, coerce
 from nearer.comparisons.random_state import child_generator
+from nearer.embedding.checkpoint import Checkpoint
 from nearer.embedding.fitting import fit_map
 from nearer.embedding.incremental import KeptAnswers, learn
 from nearer.embedding.solvers import SOLVERS
@@ -91,6 +93,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         Threads; -1 for all cores. The choice of settings does not depend on it, and the map only by rounding.
     random_state : int, RandomState or None, default=None
         Makes the fit repeatable.
+    checkpoint : path, optional
+        A file for the points so far, with the chosen settings. It is written about once a minute and when the fit is
+        cut short: by Ctrl-C, ``max_seconds``, a callback or an exception. ``fit`` with the same file, answers and
+        parameters goes on from there, also after the process was killed, and does not choose settings again. A fit
+        that ends by itself removes the file.
     max_seconds : float, optional
         End the fit after this time with the best map so far; at most 80 % of it is spent on choosing settings.
     callback : callable, optional
@@ -177,10 +184,12 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
+    checkpoint: str | os.PathLike[str] | None = None
     max_seconds: float | None = None
     callback: Callable[[dict[str, Any]], bool | None] | None = None
     verbose: bool = False
 
+    _learns_from_files = True
     _kept: KeptAnswers | None = field(init=False, default=None)
     _learned_arrays = ("embedding_", "energy_")
     _learned_values = (
@@ -194,12 +203,15 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         "device": Constraint(
             lambda value: isinstance(value, str) and value != "", "a device: 'cpu', 'cuda' or 'auto'"
         ),
+        "checkpoint": Constraint(
+            lambda value: value is None or isinstance(value, str | os.PathLike), "None or the path of a file"
+        ),
         "dtype": Constraint(
             lambda value: value in ("float32", "float64", np.float32, np.float64), "'float32' or 'float64'"
         ),
     }
 
-    def _fit(self, comparisons: Comparisons) -> None:
+    def _fit(self, comparisons: Comparisons | ComparisonSource) -> None:
         n = comparisons.n_objects
         if not is_auto(self.n_components) and int(self.n_components) >= n:
             raise ValueError(
@@ -209,10 +221,13 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         self._check_init(n)
         random = child_generator(self.random_state)
         train, held_out = self._hold_out(comparisons, random)
-        result = fit_map(self, train, random, held_out=held_out)
+        checkpoint = Checkpoint.of(self, comparisons)
+        result = fit_map(self, train, random, held_out=held_out, checkpoint=checkpoint)
         self.names_, self.n_features_in_ = comparisons.names, comparisons.shape[1]
         self.n_samples_seen_ = len(comparisons)
-        self._kept = KeptAnswers.of_fit(comparisons) if self.keep_answers else None
+        self._kept = None
+        if self.keep_answers and isinstance(comparisons, Comparisons):
+            self._kept = KeptAnswers.of_fit(comparisons)
         self._set_result(result, stacklevel=4)
 
     def _check_combinations(self) -> None:
@@ -246,11 +261,16 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             )
 
     def _hold_out(
-        self, comparisons: Comparisons, random: np.random.Generator
-    ) -> tuple[Comparisons, Comparisons | None]:
+        self, comparisons: Comparisons | ComparisonSource, random: np.random.Generator
+    ) -> tuple[Comparisons | ComparisonSource, Comparisons | None]:
         """Return the answers to learn from, and with early stopping those to judge by."""
         if not self.early_stopping:
             return comparisons, None
+        if isinstance(comparisons, ComparisonSource):
+            raise ValueError(
+                "early_stopping is for answers in memory, and these are in files; many answers need it least: a ridge, "
+                "max_iter and tol end the fit"
+            )
         train, held_out = comparisons.split(self.validation_fraction, random)
         if len(held_out) == 0 or len(train) == 0:
             raise ValueError(f"{len(comparisons)} comparisons are too few to hold some out for early stopping")

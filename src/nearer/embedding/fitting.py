@@ -6,6 +6,7 @@ sample where all of them do not fit there; the final fit is to all of them.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.embedding.checkpoint import Checkpoint
 from nearer.embedding.engines import engine_of, memory_engine, sample_for
 from nearer.embedding.escape import escape
 from nearer.embedding.init import center, random_points, rescale, spread_apart, unfold
@@ -39,17 +41,23 @@ def fit_map(
     points: np.ndarray | None = None,
     held_out: Comparisons | None = None,
     ties: Sequence[dict[str, Any]] = (),
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Fit points to answers: with other settings than the parameters, and also from these points, if given.
 
-    ``ties`` are settings about as good as those given, to average with.
+    ``ties`` are settings about as good as those given, to average with. A fit goes on from where its checkpoint is.
     """
     with blas_threads_for(1), model._monitor() as monitor:
         fit = MapFit(model, train, random, monitor)
         starts: list[np.ndarray] = []
         is_averaged = False
+        saved = None if checkpoint is None else checkpoint.load(model)
+        if saved is not None:
+            settings, starts = saved[0], [saved[1]]
         if settings is None:
             settings, starts, ties = fit.choose()
+            if monitor.stopped:
+                checkpoint = None  # a choice that was cut short is not to be kept
         loss, ridge = as_loss(settings["loss"], settings["n_components"]), float(settings["regularization"])
         if held_out is not None:
             monitor.judge = fit.judge_of(held_out, loss)
@@ -57,7 +65,10 @@ def fit_map(
         monitor.tol = model.tol * baseline_loss(loss)
         if points is not None and points.shape[1] != settings["n_components"]:
             points = None
-        with engine_of(train, model.device)(train, loss, ridge, threads_of(model, train), random) as problem:
+        with (
+            nullcontext() if checkpoint is None else checkpoint.keeping(settings, monitor),
+            engine_of(train, model.device)(train, loss, ridge, threads_of(model, train), random) as problem,
+        ):
             result = fit.solve_from_starts(problem, starts, points, settings["n_components"])
             if ties and held_out is None and not result.cut_short:
                 points = average_ties(model, result.solution, ties, fit.sample, random, monitor, model.max_iter)
@@ -65,6 +76,8 @@ def fit_map(
                     result = replace(result, reason=str(monitor.reason), converged=False)
                 else:
                     result, is_averaged = replace(result, solution=points), True
+            if checkpoint is not None:
+                checkpoint.close(result)
             model.embedding_ = center(result.solution, problem.mentioned())
             model.energy_ = problem.energies(model.embedding_)
         if model.selection_ and not is_averaged:

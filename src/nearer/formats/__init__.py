@@ -7,8 +7,8 @@ Writing refuses what the format cannot keep, such as names in an ``.npy`` file. 
 read only.
 
 `io` selects the module of a format, which yields the file as `tables`. Those of delimited text and Excel workbooks
-pass `records`, the cells of each line, on to one search for the header; `text` opens whatever is text. `source` opens files
-that are read in parts and chunks.
+pass `records`, the cells of each line, on to one search for the header; `text` opens whatever is text. `source` opens
+files that are read in parts and chunks.
 """
 
 from nearer.formats.features import FeatureTable, read_features, read_texts

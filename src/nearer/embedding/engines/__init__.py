@@ -17,8 +17,7 @@ from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 from nearer.selection import sample_of
 
-ENGINES = {"cpu": "CPUProblem", "torch": "TorchProblem", "dask": "DaskProblem"}
-MEMORY_ROWS = 10_000_000  # comparisons in files up to which they are read into memory: a few hundred megabytes
+ENGINES = {"cpu": "CPUProblem", "files": "FilesProblem", "torch": "TorchProblem", "dask": "DaskProblem"}
 
 # Called with the comparisons, the loss, the regularization, the number of threads and a random generator.
 Engine = Callable[..., Problem]
@@ -43,7 +42,8 @@ def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
     if isinstance(data, ComparisonSource) and has_cluster():
         return engine_by_name("dask")
-    return memory_engine(device)
+    engine = memory_engine(device)
+    return engine_by_name("files") if isinstance(data, ComparisonSource) and engine is CPUProblem else engine
 
 
 def sample_for(data: Comparisons | ComparisonSource, max_rows: int, random: np.random.Generator) -> Comparisons:

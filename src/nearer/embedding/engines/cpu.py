@@ -64,9 +64,9 @@ class CPUProblem(Problem):
     def _settle(self) -> Callable:
         return bind(loops.settle)
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows and their weights, of mean one, until all were there; unweighted ones have a single weight."""
-        yield self.rows, self.weights
+    def blocks(self, absolute: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and their weights, of mean one or as given, until all were there; a single 1 without weights."""
+        yield self.rows, self.absolute_weights if absolute else self.weights
 
     def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient, ridge included."""
@@ -161,32 +161,42 @@ class CPUProblem(Problem):
 
     def energies(self, points: np.ndarray) -> np.ndarray:
         """Return for each object the sum of the squared pulls of all comparisons on it."""
-        energy, second = np.zeros(len(points)), 0 if self.rows.shape[1] == 3 else 2
-        for block in blocks(self.n_rows, BLOCK):
-            rows = self.rows[block]
-            weights = self.absolute_weights[block] if self.weighted else 1.0
-            near, far = squared_distances(points, rows)
-            for columns, squared, slope in zip(
-                ((0, 1), (second, -1)), (near, far), self.loss.slopes(near, far), strict=True
-            ):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    pulls = np.nan_to_num(np.square(2.0 * weights * slope) * squared, nan=0.0)  # 0 * infinity
-                    for column in columns:
-                        energy += np.bincount(rows[:, column], pulls, len(points))
+        energy = np.zeros(len(points))
+        for rows, weights in self.blocks(absolute=True):
+            parts = list(blocks(len(rows), BLOCK))
+
+            def part(block: slice, rows: Any = rows, weights: Any = weights) -> np.ndarray:
+                return squared_pulls(points, rows[block], weights[block] if self.weighted else 1.0, self.loss)
+
+            for start in range(0, len(parts), self.n_jobs):  # as many sums in memory as there are threads
+                for added in self._map(part, parts[start : start + self.n_jobs]):
+                    energy += added
         return np.minimum(energy, np.finfo(np.float64).max)  # of huge weights
 
     def _picked(
         self, random: np.random.Generator, first: int, last: int, batch_size: int = 1
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield the rows of the steps from first to last, some at a time, each picked uniformly."""
+        return self._pick_rows(self.rows, self.weights, random, first, last, batch_size)
+
+    def _pick_rows(
+        self,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        random: np.random.Generator,
+        first: int,
+        last: int,
+        batch_size: int,
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield first step, rows and weights of some steps at a time, picked uniformly from these rows."""
         gather = self._gather
         for start in range(first, last, PICKS_AT_ONCE):
             size = min(PICKS_AT_ONCE, last - start) * batch_size
-            picks = random.integers(self.n_rows, size=size, dtype=np.int32)  # many times faster than int64
-            rows = np.empty((len(picks), self.rows.shape[1]), dtype=self.rows.dtype)
-            weights = np.empty(len(picks)) if self.weighted else self.weights
-            gather(self.rows, self.weights, self.weighted, picks, rows, weights)
-            yield start, rows, weights
+            picks = random.integers(len(rows), size=size, dtype=np.int32)  # many times faster than int64
+            picked = np.empty((len(picks), rows.shape[1]), dtype=rows.dtype)
+            picked_weights = np.empty(len(picks)) if self.weighted else weights
+            gather(rows, weights, self.weighted, picks, picked, picked_weights)
+            yield start, picked, picked_weights
 
     def _state_of(self, job: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a thread's place for points, snapshots and gradients; made once, since it may be large."""
@@ -197,6 +207,18 @@ class CPUProblem(Problem):
 
     def _randoms(self) -> list[np.random.Generator]:
         return [self.random] if self.n_jobs == 1 else self.random.spawn(self.n_jobs)
+
+
+def squared_pulls(points: np.ndarray, rows: np.ndarray, weights: Any, loss: Any) -> np.ndarray:
+    """Return for each object the sum of the squared pulls of some comparisons on it."""
+    energy, second = np.zeros(len(points)), 0 if rows.shape[1] == 3 else 2
+    near, far = squared_distances(points, rows)
+    for columns, squared, slope in zip(((0, 1), (second, -1)), (near, far), loss.slopes(near, far), strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            pulls = np.nan_to_num(np.square(2.0 * weights * slope) * squared, nan=0.0)  # 0 * infinity
+            for column in columns:
+                energy += np.bincount(rows[:, column], pulls, len(points))
+    return energy
 
 
 def mean_of(ends: Sequence[np.ndarray]) -> np.ndarray:
