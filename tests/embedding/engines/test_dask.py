@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from extras import needs
+from nearer import OrdinalEmbedding
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding import LBFGS, SVRG
 from nearer.embedding.engines import engine_of
@@ -187,6 +188,52 @@ def test_the_engine_is_found_by_the_client_and_takes_sources_only(client):
     answers = simulated()
     assert engine_of(source([answers]), "cpu") is DaskProblem
     assert engine_of(answers, "cpu") is CPUProblem
+
+
+def test_a_whole_fit_of_a_source_chooses_its_settings_too(client):
+    train, test = simulated(seed=3, n_rows=20_000).split(0.2, 0)
+    single = OrdinalEmbedding(random_state=0).fit(train)
+    model = OrdinalEmbedding(random_state=0).fit(source([train[:9_000], train[9_000:]]))
+    assert model.n_samples_seen_ == len(train)
+    assert abs(model.score(test) - single.score(test)) < 0.01
+
+
+@pytest.mark.parametrize("header", [["anchor", "near", "far"], ["first", "second", "odd"]])
+def test_a_dask_frame_of_names_is_as_the_table_in_memory(client, header):
+    needs("dask", "pandas")
+    import dask.dataframe
+    import pandas as pd
+
+    answers = simulated(n_rows=4_500)
+    names = np.array([f"object {number}" for number in range(N_OBJECTS)])
+    table = pd.DataFrame(names[answers.rows], columns=header).assign(weight=np.arange(4_500) % 3)
+    frame = dask.dataframe.from_pandas(table, npartitions=3)
+    whole, found = Comparisons(table), Comparisons.of(frame)
+    assert found.names == whole.names
+    assert (found.rows == whole.rows).all()
+    assert (found.weights == whole.weights).all()
+    assert found.n_answers == whole.n_answers
+    if header[0] == "anchor":
+        model = OrdinalEmbedding(loss="ste", regularization=RIDGE, random_state=0).fit(frame)
+        assert model.names_ == whole.names
+        assert model.score(whole) > 0.8
+
+
+def test_a_dask_frame_without_a_client_is_read_into_memory():
+    needs("dask", "pandas")
+    import dask.dataframe
+    import pandas as pd
+
+    table = pd.DataFrame(simulated(n_rows=300).rows, columns=["anchor", "choice1", "choice2"])
+    table["response"] = 1 + np.arange(300) // 150  # one partition has 1 only, the other 2 only
+    found = Comparisons.of(dask.dataframe.from_pandas(table, npartitions=2))
+    assert (found.rows == Comparisons(table).rows).all()
+    with pytest.raises(ValueError, match="'shape', 'color' of the Dask DataFrame are not understood"):
+        Comparisons.of(dask.dataframe.from_pandas(pd.DataFrame({"shape": [1], "color": [2]}), npartitions=1))
+    table.loc[200, "choice1"] = table.loc[200, "anchor"]
+    with pytest.raises(ValueError, match="row 50") as error:
+        Comparisons.of(dask.dataframe.from_pandas(table, npartitions=2))
+    assert "partition 1" in error.value.__notes__[0]
 
 
 def test_tasks_are_named_on_the_dashboard(client):
