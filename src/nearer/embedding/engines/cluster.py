@@ -67,9 +67,8 @@ class Cluster:
 
     def parts_of(self, source: ComparisonSource) -> list[Any]:
         """Return the parts of a source as arguments of tasks: what reads them, or futures of their comparisons."""
-        if isinstance(source.parts[0], FramePartition):
-            return self.client.compute([part.lazy for part in source.parts])
-        return list(source.parts)
+        partitions = [part.lazy for part in source.parts if isinstance(part, FramePartition)]
+        return self.client.compute(partitions) if partitions else list(source.parts)
 
     def explained(self, error: Exception) -> Exception:
         """Return the error to raise: that of a task as it is, or one that says what became of the cluster."""
