@@ -3,6 +3,7 @@
 #   PYTHON=…       the Python to build the environment with; by default the first of the usual names that will do
 #   CONSTRAINTS=…  a file of pinned versions for pip, such as constraints.txt
 #   WORKERS=…      processes of the suite: by default one per core, up to 8; 0 runs it in a single process
+#   TEST_EXTRAS=…  the extras that the suite runs with: test, or test,gpu with PyTorch (3 GB)
 #   PYTEST_ARGS=…  further arguments for pytest, such as PYTEST_ARGS="-k jit -x"
 #
 # All paths are relative and tools are started through the environment's Python, so that a folder with blanks
@@ -11,6 +12,7 @@
 PYTHON ?=
 CONSTRAINTS ?=
 WORKERS ?= auto
+TEST_EXTRAS ?= test
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -27,11 +29,11 @@ GOOD := sys.version_info >= (3, 11)
 WANTED := Python 3.11 or newer
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test venv check format bench docs lowest clean
+.PHONY: help demo test venv check format bench bench-gpu docs lowest clean
 .NOTPARALLEL:
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*  ## /\1 /p' Makefile | while read -r name what; do printf '  make %-8s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1 /p' Makefile | while read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 demo: $(VENV)/.for-demo  ## the map of Europe from answers alone: leaves europe.html and europe.png
 	$(PY) -m nearer demo
@@ -52,6 +54,9 @@ format: $(VENV)/.for-check  ## format the code
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+bench-gpu: $(VENV)/.for-test  ## measure on this machine's GPU, beside PyTorch's own gradients
+	$(PY) benchmarks/gpu.py
+
 bench: $(VENV)/.for-test  ## measure against peers; the records go to docs/benchmarks/records
 	$(PY) benchmarks/run.py
 
@@ -70,8 +75,8 @@ clean:  ## remove environments and everything built
 # Environments. A stamp says for what an environment was filled; it is stale when pyproject.toml is newer.
 
 $(VENV)/.for-demo: EXTRAS := maps
-$(VENV)/.for-test: EXTRAS := test
-$(VENV)/.for-check: EXTRAS := test,check
+$(VENV)/.for-test: EXTRAS := $(TEST_EXTRAS)
+$(VENV)/.for-check: EXTRAS := $(TEST_EXTRAS),check
 $(VENV)/.for-docs: EXTRAS := docs
 
 $(VENV)/.for-%: pyproject.toml $(CONSTRAINTS) | $(VENV)/.made
@@ -79,7 +84,7 @@ $(VENV)/.for-%: pyproject.toml $(CONSTRAINTS) | $(VENV)/.made
 	@touch $@
 
 $(LOWEST)/.for-test: pyproject.toml constraints-lowest.txt | $(LOWEST)/.made
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable ".[test]"
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable ".[$(TEST_EXTRAS)]"
 	@touch $@
 
 # The lowest versions have no builds for later Pythons.

@@ -33,7 +33,12 @@ def memory_engine(device: str) -> Engine:
     """Return the engine of comparisons in memory for a device: "cpu", "auto", or a device of torch such as "cuda"."""
     if device == "cpu":
         return CPUProblem
-    torch_problem: Any = engine_by_name("torch")
+    try:
+        torch_problem: Any = engine_by_name("torch")
+    except ImportError:
+        if device == "auto":
+            return CPUProblem
+        raise
     found = torch_problem.find_device(device)
     return CPUProblem if found is None else partial(torch_problem, device=found)
 
