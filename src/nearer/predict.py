@@ -46,7 +46,7 @@ class ComparisonPredictor(PlacedObjects):
         ----------
         X : Comparisons, ComparisonSource, array or list of shape (n, 3) or (n, 4), or DataFrame
             Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k). Objects are given by
-            number or by name.
+            number or by name. A DataFrame is one of pandas or Dask.
         y : array of shape (n,), optional
             Then the rows are questions and y the answers: True or False, 1 or 0, or signed counts such as 1 and -1,
             whose size is a weight. A "no" turns a row around.

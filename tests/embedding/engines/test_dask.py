@@ -291,6 +291,26 @@ def test_a_worker_that_is_killed_is_survived():
     assert (ends[0] == ends[1]).all()
 
 
+def test_a_fit_goes_on_from_its_checkpoint_where_the_cluster_is_gone(tmp_path):
+    needs("distributed")
+    from distributed import Client, LocalCluster
+
+    path, data = tmp_path / "fit.checkpoint", source([simulated()])
+    settings = {"loss": "ste", "regularization": RIDGE, "random_state": 0, "checkpoint": path}
+    cluster = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0")
+
+    def close(record):
+        if record["stage"] == "fit" and record["iteration"] == 5:
+            cluster.close()
+
+    with Client(cluster), pytest.raises(ConnectionError, match="no longer answers"):
+        OrdinalEmbedding(callback=close, **settings).fit(data)
+    assert path.exists()
+    model = OrdinalEmbedding(**settings).fit(data)
+    assert model.score(simulated()) > 0.8
+    assert not path.exists()
+
+
 def test_a_cluster_that_is_gone_is_a_clear_error():
     needs("distributed")
     from distributed import Client, LocalCluster

@@ -80,8 +80,8 @@ class Cluster:
             )
         if isinstance(error, CancelledError | CommClosedError) or self.client.status != "running":
             return ConnectionError(
-                f"the scheduler at {self.scheduler} no longer answers ({first_line}); the last map of a fit with "
-                "checkpoint= is in its file, from which another fit can start"
+                f"the scheduler at {self.scheduler} no longer answers, or has dropped the tasks of this fit; with "
+                f"checkpoint= the last map is in a file, from which another fit goes on ({first_line})"
             )
         return error
 
