@@ -1,6 +1,7 @@
 """Maps on a Dask cluster: sums over shards equal those of one process, runs are averaged, faults are survived."""
 
 import os
+import pickle
 import threading
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from extras import needs
-from nearer import OrdinalEmbedding
+from nearer import OrdinalEmbedding, scan, write
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding import LBFGS, SVRG
 from nearer.embedding.engines import engine_of
@@ -251,6 +252,15 @@ def test_tasks_are_named_on_the_dashboard(client):
 def test_the_error_of_a_part_names_its_file(client):
     with pytest.raises(ValueError, match=r"answers/part-17\.parquet is damaged"):
         dask_problem(source([simulated()], more=[BadPart("answers/part-17.parquet")]))
+
+
+def test_workers_in_another_folder_find_the_files(tmp_path, monkeypatch):
+    answers = simulated(n_rows=100)
+    write(answers, tmp_path / "answers.csv")
+    monkeypatch.chdir(tmp_path)
+    parts = pickle.dumps(scan("answers.csv", n_objects=N_OBJECTS).parts)
+    monkeypatch.chdir("/")
+    assert (Comparisons.concat(pickle.loads(parts)[0]()).rows == answers.rows).all()
 
 
 def test_shards_stay_where_they_are_and_go_to_free_workers():

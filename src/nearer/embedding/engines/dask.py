@@ -34,10 +34,12 @@ class DaskProblem(Problem):
     ----------
     source : ComparisonSource
         Its parts are read by the workers.
-    loss, regularization, random
+    loss, regularization
         As for :class:`~nearer.embedding.problem.Problem`.
     n_jobs : int
         Not used: there is a shard per thread of the workers.
+    random : numpy.random.Generator
+        Draws the seeds of stochastic steps.
 
     Attributes
     ----------
