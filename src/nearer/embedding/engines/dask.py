@@ -25,6 +25,7 @@ from nearer.embedding.problem import Problem
 FEWEST_ROWS = 2_000  # of a shard: of fewer a round takes longer than the computation
 UNEVEN_PARTS = 4  # parts per shard below which they are divided, so that shards are equal
 SUMMED_AT_ONCE = 8
+SMALL = 1 << 23  # bytes for all shards, up to which points go with each task and sums are made here: less latency
 
 
 class DaskProblem(Problem):
@@ -142,7 +143,8 @@ class DaskProblem(Problem):
         self.n_rounds += 1
         submit, what = self.cluster.submit, f"{name}-{self.n_rounds}"
         self.workers = place(self.workers, self.cluster.threads())
-        sent = submit(f"points-{what}", as_is, arrays)
+        is_small = self.n_parallel * nbytes(arrays) <= SMALL
+        sent = arrays if is_small else submit(f"points-{what}", as_is, arrays)
         own = [()] * self.n_parallel if arguments is None else arguments
         futures = [
             submit(f"{what}-shard-{number}", function, shard, share, sent, *more, worker=worker)
@@ -150,13 +152,13 @@ class DaskProblem(Problem):
                 zip(self.shards, self.shares, own, self.workers, strict=True)
             )
         ]
-        while len(futures) > 1:
+        while len(futures) > 1 and not is_small:
             groups = [futures[n : n + SUMMED_AT_ONCE] for n in range(0, len(futures), SUMMED_AT_ONCE)]
             futures = [
                 submit(f"{what}-sum-of-{len(futures)}-{number}", add_up, group)
                 for number, group in enumerate(groups)
             ]
-        (total,) = self.cluster.results(futures)
+        total = add_up(self.cluster.results(futures))
         return [np.array(term) if isinstance(term, np.ndarray) else term for term in total]  # writable
 
 
@@ -246,6 +248,11 @@ def load_shard(parts: list[Any], pieces: tuple[int, ...], n_pieces: int, loss: A
             rows = Comparisons(chunk.rows[piece::n_pieces], n_objects=chunk.n_objects, weights=weights)
             chosen.append(drop_zero_weights(rows))
     return Shard(joined(chunk for chunk in chosen if len(chunk)), loss)
+
+
+def nbytes(arrays: Any) -> int:
+    """Return the bytes of an array, of several or of none."""
+    return sum(array.nbytes for array in (arrays if isinstance(arrays, tuple) else (arrays,)) if array is not None)
 
 
 def as_is(arrays: Any) -> Any:
