@@ -25,6 +25,7 @@ from nearer.losses import STE
 from nearer.metrics import triplet_error
 from record import best_of, write
 
+NAME = "files_larger_than_memory"
 N_OBJECTS, N_COMPONENTS, NOISE = 100_000, 10, 0.05
 N_ROWS, N_COMPARED, N_FILES, CHUNK = 500_000_000, 50_000_000, 20, 1_000_000
 N_TEST = 200_000
@@ -52,8 +53,8 @@ def make_rows(points: np.ndarray, n_rows: int, noise: float, random: np.random.G
     return rows
 
 
-def make_files(folder: Path, n_rows: int) -> float:
-    """Write the answers as parquet files, plain int32; return gigabytes."""
+def make_files(folder: Path, n_rows: int) -> None:
+    """Write the answers as parquet files, plain int32."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -66,7 +67,6 @@ def make_files(folder: Path, n_rows: int) -> float:
                 rows = make_rows(points, CHUNK, NOISE, random)
                 columns = [np.ascontiguousarray(column) for column in rows.T]
                 file.write_table(pa.table(columns, schema=schema))
-    return sum(path.stat().st_size for path in folder.iterdir()) / 1e9
 
 
 def fit(folder: str, parameters: dict) -> None:
@@ -83,6 +83,7 @@ def fit(folder: str, parameters: dict) -> None:
     evaluations = (last["gradient_evaluations"] - first["gradient_evaluations"]) / len(source)
     found = {
         "rows": len(source),
+        "gigabytes": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e9,
         "scan_seconds": scanned,
         "fit_seconds": seconds,
         "seconds_before_first_iteration": first["seconds"],
@@ -136,25 +137,29 @@ def main() -> None:
     """Measure everything and write the record."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=N_ROWS)
-    parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--folder", help="of files that an earlier run has left with --keep")
+    parser.add_argument("--iterations", type=int, default=20, help="of the fit with given loss and ridge")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="of the fit with defaults")
+    parser.add_argument("--folder", help="of files that are there already")
     parser.add_argument("--fit", nargs=2)
     arguments = parser.parse_args()
     if arguments.fit:
         fit(arguments.fit[0], json.loads(arguments.fit[1]))
         return
+    question = "How fast, and in how much memory, are maps of comparisons fitted that are larger than memory?"
     with tempfile.TemporaryDirectory() as made:
         folder = Path(arguments.folder or made)
-        size = make_files(folder, arguments.rows) if not arguments.folder else None
+        if not arguments.folder:
+            make_files(folder, arguments.rows)
         rows: list[dict] = compare_with_memory(folder, N_COMPARED)
-        load = os.getloadavg()[0]
-        fixed = fit_apart(folder, **FIXED, max_iter=arguments.iterations)
-        rows.append({"what": "fit with given loss and ridge", "gigabytes": size, "load_before": load} | fixed)
-        load = os.getloadavg()[0]
-        auto = fit_apart(folder, max_iter=max(1, arguments.iterations // 5))
-        rows.append({"what": "fit with defaults", "load_before": load} | auto)
-    question = "How fast, and in how much memory, are maps of comparisons fitted that are larger than memory?"
-    write("files_larger_than_memory", question, rows)
+        write(NAME, question, rows)
+        for what, parameters in (
+            ("given loss and ridge", {**FIXED, "max_iter": arguments.iterations}),
+            ("defaults", {"max_seconds": arguments.seconds}),
+        ):
+            load = os.getloadavg()[0]
+            found = fit_apart(folder, **parameters)
+            rows.append({"what": f"fit with {what}", **parameters, "load_of_others": load, **found})
+            write(NAME, question, rows)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from nearer.papers.run import describe_machine
 RECORDS = Path(__file__).resolve().parents[1] / "docs/benchmarks/records"
 
 
-def write(name: str, question: str, rows: list[dict]) -> None:
-    """Write the rows of a question and print them."""
+def write(name: str, question: str, rows: list[dict], **machine: str) -> None:
+    """Write the rows of a question and print them, with more about the machine."""
     record = {
         "question": question,
-        "machine": describe_machine(),
+        "machine": describe_machine() | machine,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "rows": rows,
     }

@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 QUESTIONS = (
     "start_up",
     "steps",
+    "threads",
     "erkle_speed",
     "convex",
     "speed_against_cblearn",

@@ -1,5 +1,4 @@
-"""What one step of SVRG costs: against a gradient, as the number of objects grows, against the printed algorithm,
-and how much two threads bring.
+"""What one step of SVRG costs: against a gradient, as the number of objects grows, against the printed algorithm.
 
 The limit: a step reads and writes the points of three objects and evaluates the loss's slopes twice, where a
 gradient evaluation does it once. So 2 is what the arithmetic asks for, and memory latency takes over once the
@@ -173,34 +172,6 @@ def dense_steps(points, snapshot, gradient, rows, picks, step_size):
                 points[r, d] -= step_size * gradient[r, d]
 
 
-def two_threads(size: int = 5_000_000) -> list[dict]:
-    """Time one epoch, a full gradient and its inner steps, on one and on two threads."""
-    random = np.random.default_rng(0)
-    rows = []
-    for n_objects, dims in ((1_000, 10), (10_000, 10)):
-        comparisons = Comparisons(triplets(n_objects, size, random), n_objects=n_objects)
-        points = random.standard_normal((n_objects, dims))
-        seconds = {}
-        for n_jobs in (1, 2):
-            with CPUProblem(comparisons, STE(), 0.01, n_jobs, np.random.default_rng(0)) as problem:
-
-                def epoch(problem=problem, points=points, n_jobs=n_jobs) -> None:
-                    _, gradient = problem.value_and_gradient(points)
-                    problem.svrg_run(points, gradient, 1e-9, size // n_jobs)
-
-                epoch()
-                seconds[n_jobs] = best_of(5, epoch)
-        row = {
-            "objects": n_objects,
-            "dims": dims,
-            "triplets": size,
-            "one thread s": seconds[1],
-            "two threads s": seconds[2],
-        }
-        rows.append({**row, "speed-up": seconds[1] / seconds[2]})
-    return rows
-
-
 def main() -> None:
     write("step_against_gradient", "One SVRG step over one gradient evaluation of a triplet", against_a_gradient())
     write("own_loss", "The same loss, built-in and written by a user", a_loss_of_ones_own())
@@ -208,7 +179,6 @@ def main() -> None:
     write(
         "lazy_against_printed", "A lazy SVRG step against Algorithm 1 as printed", against_the_printed_algorithm()
     )
-    write("two_threads", "One epoch of SVRG at five million triplets on one and two threads", two_threads())
 
 
 if __name__ == "__main__":

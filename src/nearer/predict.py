@@ -21,8 +21,9 @@ from nearer.comparisons.coerce import (
     refuse_beside_source,
 )
 from nearer.comparisons.rows import blocks, squared_distances
-from nearer.parameters import check_count, check_parameters, join_or, unchanged_on_failure
+from nearer.parameters import check_count, check_parameters, join_or, n_threads, unchanged_on_failure
 from nearer.placed import PlacedObjects
+from nearer.threads import thread_map
 
 BLOCK = 1 << 18  # questions per block
 UNKNOWN = ("raise", "skip")
@@ -128,7 +129,8 @@ class ComparisonPredictor(PlacedObjects):
         """Return squared distances of the near and far pair of each question, block by block; and which are known."""
         rows, known = self._known_rows(questions, unknown)
         rows = rows if known.all() else rows[known]
-        parts = [self._pair_distances(rows[block]) for block in blocks(len(rows), BLOCK)]
+        with thread_map(n_threads(getattr(self, "n_jobs", None)) if len(rows) > BLOCK else 1) as run:
+            parts = list(run(lambda block: self._pair_distances(rows[block]), blocks(len(rows), BLOCK)))
         near, far = np.concatenate(parts, axis=1) if parts else np.empty((2, 0))
         return near, far, known
 

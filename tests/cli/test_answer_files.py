@@ -86,3 +86,12 @@ def test_the_sample_has_all_answers_to_its_questions():
     assert not questions[0] & questions[1]
     again = hold_out_sample(source, 1000, 0)[1]
     assert np.array_equal(again.rows, held_out.rows)
+
+
+def test_large_files_are_scanned_by_themselves(here, folder, monkeypatch):
+    monkeypatch.setattr("nearer.cli.reading.LARGE", 100)
+    monkeypatch.setattr(chunks, "MEMORY_ROWS", 500)
+    facts = here("fit", "answers/0.csv", *QUICK, "-o", "m.nearer").facts
+    assert "larger than memory" in facts["rows"]
+    write(ANSWERS, "all.npz")
+    assert here("fit", "all.npz", *QUICK, "-o", "n.nearer").facts["rows"] == "2,400"

@@ -168,6 +168,9 @@ def fit(
         metavar="FILE",
     ),
     scheduler: str | None = SCHEDULER,
+    device: str | None = option(
+        "Map: cpu; a GPU by its name in PyTorch, such as cuda; or auto, a GPU where there is one.", "cpu"
+    ),
     jobs: int | None = option("Map: number of threads; -1 for all cores.", "-1"),
     explain: bool = flag("--explain", "Show what auto tried, and how well it did on held-out data."),
     quiet: bool = flag("--quiet", "No progress bar and no notes; results and errors only.", "-q"),

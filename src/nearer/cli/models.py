@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SAME_NAME = (
     "rank", "loss", "solver", "regularization", "learning_rate", "psd", "early_stopping", "validation", "checkpoint",
+    "device",
 )  # fmt: skip
 PARAMETERS = {name.replace("_", "-"): name for name in SAME_NAME} | {
     "dims": "n_components",

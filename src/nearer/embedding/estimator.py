@@ -311,6 +311,11 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
         -------
         self
         """
+        if isinstance(X, ComparisonSource) and X.is_large:
+            raise ValueError(
+                f"partial_fit learns from answers in memory, and {len(X):,} rows are in files: fit learns from these, "
+                "and partial_fit with keep_answers=False from each of source.chunks()"
+            )
         comparisons = coerce.as_comparisons(*coerce.as_table(X, y, sample_weight))
         check_parameters(self)
         with unchanged_on_failure(self):

@@ -17,6 +17,7 @@ from nearer.comparisons.display import OBJECTS, columns_of
 from nearer.formats.tables import Options, Table
 
 LONG = 1000  # characters
+BUFFER = 1 << 20  # bytes read at once: without a buffer, a row group is read as a whole
 
 
 def _pyarrow() -> Any:
@@ -83,7 +84,7 @@ def _damaged(path: Path) -> Iterator[None]:
 def _tables(
     arrow: Any, path: Path, chunk_rows: int | None, options: Options, bounds: tuple[int, int] | None
 ) -> Iterator[Table]:
-    with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+    with arrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
         about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
         names = about.get("names")
         n_objects = about.get("n_objects") if options.n_objects is None else options.n_objects

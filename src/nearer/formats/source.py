@@ -205,7 +205,7 @@ def find_files(paths: Sequence[AnyPath]) -> list[AnyPath]:
         if is_pattern(path):
             inside = [Path(name) for name in glob.glob(str(path), recursive=True)]
         elif Path(path).is_dir():
-            inside = [file for file in Path(path).iterdir() if not file.name.startswith((".", "_"))]
+            inside = list(Path(path).iterdir())
         else:
             found.append(path)
             continue
@@ -218,7 +218,9 @@ def find_files(paths: Sequence[AnyPath]) -> list[AnyPath]:
 
 
 def _is_readable(path: Path) -> bool:
-    return suffix_of(path) in (TEXT_FORMATS if path.suffix.lower() == ".gz" else FORMATS)
+    """Whether a name is that of a file of answers, and not hidden: some programs put ``_metadata`` beside files."""
+    formats = TEXT_FORMATS if path.suffix.lower() == ".gz" else FORMATS
+    return suffix_of(path) in formats and not path.name.startswith((".", "_"))
 
 
 def _survey_all(files: list[File], skip: bool) -> tuple[list[tuple[File, FileSurvey]], list[Exception]]:

@@ -9,9 +9,7 @@ when the differences are known well enough. Fits start from the nearest value on
 and starts, so that differences are paired.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 
 from nearer.monitor import Monitor
 from nearer.selection.search import Fit, Selection, Trial, as_good, best
+from nearer.threads import thread_map
 
 BEHIND = 2.0  # paired standard errors by which a candidate is clearly worse
 FAR_BEHIND = 4.0  # the same for the middle of a ladder, whose other values may be better
@@ -154,7 +153,7 @@ def race(
     """
     tracks = [Ladder(candidates) for candidates in ladders]
     first = 1.0 if n_folds == 1 else 0.4  # share of the first fold, where most candidates are dropped
-    with monitor.stage(f"choosing {what}", until) as report, _threads(n_jobs) as run:
+    with monitor.stage(f"choosing {what}", until) as report, thread_map(n_jobs) as run:
         done = 0.0
 
         def walk(plans: Sequence[tuple[Ladder, Iterable[int] | None]], fold: Any, share: float) -> None:
@@ -229,12 +228,3 @@ def _smoothed_best(tracks: Sequence[Ladder]) -> Trial:
         for rung in track.choices(least)
     )
     return tracks[number].trials[rung]
-
-
-@contextmanager
-def _threads(n_jobs: int) -> Iterator[Callable]:
-    if n_jobs == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        yield pool.map

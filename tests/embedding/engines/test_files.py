@@ -149,6 +149,8 @@ def test_partial_fit_after_files_keeps_none_of_them():
     model = OrdinalEmbedding(2, "ste", regularization=0.1, random_state=0).fit(source_of(make(600)))
     model.partial_fit([[0, 1, 2]])
     assert model.n_samples_seen_ == 601
+    with pytest.raises(ValueError, match="partial_fit learns from answers in memory"):
+        model.partial_fit(source_of(make(600)))
 
 
 def test_a_full_disk_is_found_before_writing(monkeypatch, tmp_path):

@@ -1,7 +1,6 @@
 """The engine of the processor: comparisons in memory, compiled loops, and threads."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, Self
@@ -13,6 +12,7 @@ from nearer.comparisons.rows import blocks, squared_distances
 from nearer.embedding import loops
 from nearer.embedding.problem import Problem, normalized
 from nearer.jit import bind
+from nearer.threads import thread_map
 
 PICKS_AT_ONCE = 1 << 14
 BLOCK = 1 << 17  # rows whose distances are in memory at once
@@ -41,8 +41,7 @@ class CPUProblem(Problem):
         self._states: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def __enter__(self) -> Self:
-        if self.n_jobs > 1:
-            self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_jobs)).map
+        self._map = self._stack.enter_context(thread_map(self.n_jobs))
         return self
 
     def __exit__(self, *error: Any) -> None:
