@@ -5,6 +5,7 @@ its slope rises enough (weak Wolfe conditions), which also works at the kinks of
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Changes:
     def __init__(self, points: np.ndarray, memory: int) -> None:
         self._moved, self._turned = np.empty((2, memory, points.size), points.dtype)
         self._bends, self._count = np.empty(memory), 0
-        self._find_direction, self._remember, self._inner = bind(find_direction), bind(remember), bind(inner)
+        self._find_direction, self._remember, self._inner = _compiled_loops()
 
     def __len__(self) -> int:
         return self._count
@@ -117,6 +118,12 @@ class LimitedMemory:
             longer = min(max(slope / (slope - end_slope), 2.0), 10.0) if slope < end_slope else 10.0
             size = longer * size if longest == np.inf else 0.5 * (shortest + longest)
         return (points, value, gradient) if value < self.value else None
+
+
+@cache
+def _compiled_loops() -> tuple[Callable, Callable, Callable]:
+    """Return the loops of an iteration, which are bound once: a small fit takes less time than their hash."""
+    return bind(find_direction), bind(remember), bind(inner)
 
 
 def minimize(

@@ -280,6 +280,8 @@ class Monitor:
 
     def _show(self, record: dict[str, Any]) -> None:
         """Show how far the fit is: by its iterations, or by its convergence where that is further."""
+        if not self._progress.is_shown:
+            return
         size = record.get("gap", record.get("residual", abs(self._change)))
         if np.isfinite(size):
             self._first_change = max(self._first_change, size)

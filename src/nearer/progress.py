@@ -22,6 +22,11 @@ class Progress:
 
             self._bar = tqdm(total=1.0, bar_format=FORMAT, desc=name)
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a bar."""
+        return self._bar is not None
+
     def next_stage(self, end: float) -> None:
         """Begin a stage that takes the bar from where it is to ``end``."""
         self.begin = self.end if self.end < 1.0 else self.begin

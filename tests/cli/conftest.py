@@ -13,11 +13,13 @@ import pytest
 
 from nearer import Comparisons, read
 from nearer.cli.app import app
+from nearer.cli.training_data import Labeled
+from nearer.monitor import Monitor
 
 # Raises Ctrl-C at the first iteration of the fit proper; before a fit that does not iterate.
 CTRL_C = """
 import signal
-from nearer.cli import main, training_data
+from nearer.cli import training_data
 from nearer.monitor import Monitor
 go_on, fit = Monitor.go_on, training_data.Labeled.fit
 def interrupted(monitor, state, **record):
@@ -29,6 +31,9 @@ def before_the_fit(data, model):
         signal.raise_signal(signal.SIGINT)
     fit(data, model)
 Monitor.go_on, training_data.Labeled.fit = interrupted, before_the_fit
+"""
+RUN = """
+from nearer.cli import main
 main()
 """
 
@@ -50,7 +55,7 @@ def run(*arguments: Any, code: int = 0, env: dict[str, str] | None = None, **opt
 
 def run_interrupted(*arguments: Any, **options: Any) -> Done:
     """Run ``nearer fit`` until Ctrl-C comes in its first step."""
-    return _run([sys.executable, "-c", CTRL_C, *map(str, arguments)], 130, **options)
+    return _run([sys.executable, "-c", CTRL_C + RUN, *map(str, arguments)], 130, **options)
 
 
 def _run(command: list[str], code: int, env: dict[str, str] | None = None, **options: Any) -> Done:
@@ -83,6 +88,19 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         assert done.returncode == code, f"{' '.join(words)} gave {done.returncode}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
         return done
+
+    return run_here
+
+
+@pytest.fixture
+def interrupted_here(here: Callable[..., Done], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Run ``nearer fit`` in this process until Ctrl-C comes in its first step."""
+
+    def run_here(*arguments: Any) -> Done:
+        for owner, name in ((Monitor, "go_on"), (Labeled, "fit")):
+            monkeypatch.setattr(owner, name, getattr(owner, name))  # restored after the test
+        exec(CTRL_C, {})
+        return here(*arguments, code=130)
 
     return run_here
 

@@ -412,12 +412,13 @@ def test_says_in_a_line_what_is_wrong_and_writes_nothing(refused, tmp_path, monk
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted, shoes, tmp_path, name):
+def test_ctrl_c_keeps_what_can_be_kept_and_the_old_model(interrupted_here, shoes, tmp_path, monkeypatch, name):
     (tmp_path / "m.nearer").write_bytes(b"old")
     more = {"bilinear": ["--regularization", "1e-6"], "lego": ["--epochs", "3"]}
     options = more.get(name, OPTIONS.get(name, []))
     arguments = ["fit", shoes.csv, "--model", name, "--labels", "kind", *options, "-q", "-o", "m.nearer"]
-    done = interrupted(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = interrupted_here(*arguments)
     assert (tmp_path / "m.nearer").read_bytes() == b"old"
     counts = dict.fromkeys(("bilinear", "softmax", "lmnn"), " after 1 iteration")
     # The first record of the others is of the first pass, not of the start.

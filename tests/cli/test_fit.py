@@ -149,10 +149,10 @@ def test_takes_every_option_and_several_files_in_a_folder_with_spaces_and_letter
     assert hidden_files(folder) == []
 
 
-def test_of_few_answers_none_are_held_out(nearer, tmp_path):
+def test_of_few_answers_none_are_held_out(here, tmp_path):
     for rows, told in (("rome,oslo,bern\noslo,rome,bern\n", "2 answers are"), ("rome,oslo,bern\n", "1 answer is")):
         (tmp_path / "few.csv").write_text("anchor,near,far\n" + rows)
-        done = nearer("fit", "few.csv", "--dims", 1, "-o", "few.nearer", cwd=tmp_path)
+        done = here("fit", tmp_path / "few.csv", "--dims", 1, "-o", tmp_path / "few.nearer")
         assert f"held out        none: {told} too few" in done.stdout
 
 

@@ -247,12 +247,13 @@ def test_folds_keep_answers_whole_and_subjects_apart():
             seen.append(comparisons)
             return super().score(comparisons)
 
-    cross_val_score(Watching(random_state=0), answers, cv=3)
+    model = Watching(loss="tste", regularization=0.01, random_state=0)
+    cross_val_score(model, answers, cv=3)
     for train, test in zip(seen[::2], seen[1::2], strict=True):
         assert not {tuple(sorted(row)) for row in train.rows} & {tuple(sorted(row)) for row in test.rows}
         assert len(train) + len(test) == 600
     seen.clear()
-    cross_val_score(Watching(random_state=0), answers, cv=GroupKFold(5), groups=answers.subjects)
+    cross_val_score(model, answers, cv=GroupKFold(5), groups=answers.subjects)
     for train, test in zip(seen[::2], seen[1::2], strict=True):
         assert not set(train.subjects) & set(test.subjects)
 

@@ -136,7 +136,7 @@ def test_the_step_is_formula_8_and_keeps_the_bounds_9(loss, epsilon):
         assert step == pytest.approx(literal.sbb_step(moved, turned, steps, epsilon), rel=1e-6)
         lipschitz = max(
             np.linalg.norm(hessian(loss, rows, weights, seen[s - 1] + share * moved), 2)
-            for share in np.linspace(0, 1, 9)
+            for share in (0.0, 0.5, 1.0)
         )
         assert 1 / (steps * (lipschitz * 1.01 + epsilon)) <= step <= 1 / (steps * epsilon)
 

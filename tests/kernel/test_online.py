@@ -38,6 +38,8 @@ from nearer.simulate import comparisons_from_points
 
 POINTS = np.random.default_rng(0).normal(size=(100, 50))
 ANSWERS = comparisons_from_points(POINTS, 4000, random_state=0)
+N_PRINTED = 60  # objects, with which the printed algorithm is quick
+PRINTED_ROWS = comparisons_from_points(POINTS[:N_PRINTED], 20 * N_PRINTED, random_state=0).rows
 KINDS = {"small": 10**6, "large": 0}
 
 
@@ -199,14 +201,13 @@ RULES = {
 
 @functools.cache
 def printed_kernel(rule):
-    return erkle(ANSWERS.rows[:2000], 100, RULES[rule][1])
+    return erkle(PRINTED_ROWS, N_PRINTED, RULES[rule][1])
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_equals_the_printed_algorithm(kind, rule):
-    rows, parameters = ANSWERS.rows[:2000], RULES[rule][0]
     literal, counts = printed_kernel(rule)
-    model = OnlineKernel(**parameters, n_objects=100).fit(rows)
+    model = OnlineKernel(**RULES[rule][0], n_objects=N_PRINTED).fit(PRINTED_ROWS)
     np.testing.assert_allclose(model.kernel_, literal, atol=1e-6)
     assert lowest_share(model.kernel_) >= -1e-9
     assert model.n_updates_ == counts.updates
@@ -219,10 +220,10 @@ def test_equals_the_printed_algorithm(kind, rule):
 
 
 def test_equals_the_printed_algorithm_with_replay(kind):
-    rows = ANSWERS.rows[:600]
-    model = OnlineKernel(aggressiveness=None, steps_per_answer=5, n_objects=100, random_state=3)
+    rows = PRINTED_ROWS[:400]
+    model = OnlineKernel(aggressiveness=None, steps_per_answer=5, n_objects=N_PRINTED, random_state=3)
     random = child_generator(3)
-    literal, _ = erkle(rows, 100, passive_aggressive(), passes=5, draw=lambda j: int(random.integers(j)))
+    literal, _ = erkle(rows, N_PRINTED, passive_aggressive(), passes=5, draw=lambda j: int(random.integers(j)))
     model.fit(rows)
     np.testing.assert_allclose(model.kernel_, literal, atol=1e-6)
 

@@ -72,8 +72,8 @@ def loreta_distance(X, rows, steps, Y, loss):
         P, slopes = np.column_stack([u, v]), np.array(loss.slopes(near, far))
         H = np.linalg.pinv(Y) @ P
         N = H.T @ H
-        terms = [slope * np.outer(h, h) for slope, h in zip(slopes, H.T, strict=True)]
-        D = -within_reach(step, *terms) * np.diag(slopes)
+        size = np.abs(slopes) @ np.square(H).sum(axis=0)  # as in within_reach: of s hhᵀ the eigenvalue is s hᵀh
+        D = -(step if step * size <= 1 else 1 / size) * np.diag(slopes)
         omega, theta = -D / 2 + 3 / 8 * D @ N @ D, D - D @ N @ D / 2
         Y = Y + (Y @ H @ omega + P @ theta) @ H.T
     return (Y,), losses

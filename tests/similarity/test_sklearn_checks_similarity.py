@@ -33,7 +33,7 @@ ESTIMATORS = [
     SoftmaxSimilarity(),
     SoftmaxSimilarity(regularization=0.01, output="scores", weight=0.5, shrinkage=None),
     LowRankSimilarity(),
-    LowRankSimilarity(rank=1, n_steps=500, loss="ste"),
+    LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, loss="ste"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, psd=False),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, init="zero", negatives="random"),
     LowRankSimilarity(rank=1, n_steps=500, learning_rate=1e-3, solver="gd"),

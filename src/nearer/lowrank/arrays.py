@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import issparse
 
 
@@ -65,9 +65,9 @@ class Factor(NamedTuple):
         k = A.shape[1]
         return cls(np.array(A, dtype=np.float64, order="C"), np.eye(k), np.eye(k), np.eye(k), np.ones(2))
 
-    def reorthogonalize(self) -> None:
-        """Multiply R into the table, in place, and recompute C."""
-        self.table[:] = self.matrix
+    def replace(self, A: np.ndarray) -> None:
+        """Become another matrix, in place."""
+        self.table[:] = A
         self.R[:] = self.R_inv[:] = np.eye(len(self.R))
         self.compute_C()
 
@@ -76,11 +76,10 @@ class Factor(NamedTuple):
         with np.errstate(all="ignore"):  # what is not finite raises below
             gram = self.table.T @ self.table
             scale = 1.0 / np.sqrt(np.diagonal(gram))
-            try:
-                inverse = cho_solve(cho_factor(gram * scale * scale[:, None]), np.eye(len(gram)))
-            except (np.linalg.LinAlgError, ValueError):
-                inverse = np.full_like(gram, np.nan)
-        if not np.isfinite(inverse).all():
+            # LAPACK itself: of small matrices, scipy's checks of the input take longer than the inverse.
+            cholesky, failed = dpotrf(gram * scale * scale[:, None])
+            inverse = dpotrs(cholesky, np.eye(len(gram)))[0]
+        if failed or not np.isfinite(inverse).all():
             raise ValueError(
                 f"a factor of shape {self.table.shape} does not have rank {len(gram)}: its columns depend on each "
                 "other. Use a smaller rank or smaller steps"

@@ -63,10 +63,7 @@ class _Manifold:
         if least > 0.0:
             self._replace(_balance([factor.matrix for factor in self.factors], least))
             return
-        for factor in self.factors:
-            factor.reorthogonalize()
-        self.n_reorthogonalizations += 1
-        self._since = 0
+        self._replace([factor.matrix for factor in self.factors])
 
     def limits(self, least: float = 0.0) -> tuple[float, float]:
         """Return what requires to reorthogonalize: the growth of an R or a C, and the trace of a C.
@@ -135,9 +132,9 @@ class _Manifold:
     def _replace(self, tables: list[np.ndarray]) -> None:
         """Take factors that were computed outright."""
         for factor, table in zip(self.factors, tables, strict=True):
-            factor.table[:] = table
-            factor.R[:] = np.eye(self.rank)
-        self.reorthogonalize()
+            factor.replace(table)
+        self.n_reorthogonalizations += 1
+        self._since = 0
 
 
 @cache
