@@ -29,6 +29,7 @@ QUESTIONS = (
     "loreta_against_pymanopt",
     "loreta_warp",
     "low_rank_people",
+    "cluster_maps",
 )
 NEED_DATA = (
     "speed_as_typed",

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.chunks import has_cluster, is_dask_frame, source_of
 from nearer.comparisons.coerce import (
     as_comparisons,
     drop_zero_weights,
@@ -46,7 +47,7 @@ class ComparisonPredictor(PlacedObjects):
         ----------
         X : Comparisons, ComparisonSource, array or list of shape (n, 3) or (n, 4), or DataFrame
             Rows (a, b, c) say d(a, b) < d(a, c); rows (i, j, l, k) say d(i, j) < d(l, k). Objects are given by
-            number or by name.
+            number or by name. A DataFrame is one of pandas or Dask.
         y : array of shape (n,), optional
             Then the rows are questions and y the answers: True or False, 1 or 0, or signed counts such as 1 and -1,
             whose size is a weight. A "no" turns a row around.
@@ -60,7 +61,9 @@ class ComparisonPredictor(PlacedObjects):
         -------
         self
         """
-        if isinstance(X, ComparisonSource) and X.is_large and self._learns_from_files:
+        if self._learns_from_files and is_dask_frame(X):
+            X = source_of(X)
+        if isinstance(X, ComparisonSource) and (X.is_large or has_cluster()) and self._learns_from_files:
             refuse_beside_source(y=y, sample_weight=sample_weight, groups=groups)
             check_parameters(self)
             with unchanged_on_failure(self):

@@ -24,9 +24,10 @@ class AnswerFiles:
     def describe(self, is_scaled: bool = False) -> Facts:
         """Return what there is."""
         parts = count(len(self.source.parts), "part")
+        why = "larger than memory: they stay in the files" if self.source.is_large else "read by the workers"
         return [
             ("objects", f"{self.source.n_objects:,}"),
-            ("rows", f"{len(self.source):,} in {parts}, larger than memory: they stay in the files"),
+            ("rows", f"{len(self.source):,} in {parts}, {why}"),
         ]
 
     def by_subject(self) -> NoReturn:

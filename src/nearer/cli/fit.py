@@ -9,6 +9,7 @@ import typer
 
 from nearer.cli.answer_files import AnswerFiles
 from nearer.cli.app import INTERRUPTED, command, count, print_facts, print_note
+from nearer.cli.cluster import SCHEDULER, connected
 from nearer.cli.models import WITHOUT_LOOPS, describe_model, fit_copy, last_step, make_model, save, take_settings
 from nearer.cli.options import column, flag, given_options, number_or, option, output
 from nearer.cli.reading import (
@@ -39,6 +40,7 @@ NOT_OF_MODELS = {
     "encoding",
     "drop_bad_rows",
     "skip_bad_files",
+    "scheduler",
 }  # arguments that are no options of a model
 
 
@@ -46,6 +48,7 @@ NOT_OF_MODELS = {
     "nearer fit answers.csv -o europe.nearer",
     "nearer fit monday.csv tuesday.csv --dims 3 --loss ste --seed 1 -o week.nearer",
     "nearer fit answers/ --checkpoint fit.checkpoint -o answers.nearer",
+    "nearer fit answers/ --scheduler tcp://127.0.0.1:8786 -o answers.nearer",
     "nearer fit answers.csv --model kernel -o kernel.nearer",
     "nearer fit shoes.csv --model bilinear --labels kind -o shoes.nearer",
     "nearer fit shoes.csv --model softmax --labels kind -o shoes.nearer",
@@ -164,6 +167,7 @@ def fit(
         "Map: a file for the points so far, written once a minute and on Ctrl-C. The same command goes on from there.",
         metavar="FILE",
     ),
+    scheduler: str | None = SCHEDULER,
     device: str | None = option(
         "Map: cpu; a GPU by its name in PyTorch, such as cuda; or auto, a GPU where there is one.", "cpu"
     ),
@@ -212,6 +216,11 @@ def fit(
     Answers of more than ten million rows stay in their files, and each pass of a fit reads them from a temporary file
     (in TMPDIR). Then a sample of at most 20,000 rows is held out, and the model that is saved has not seen it.
 
+    With --scheduler the answers are read, and the map is fitted, by the workers of a Dask cluster: full gradients are
+    sums over the workers, and svrg-sbb takes its steps on each of them and averages. This process reads the files
+    too, to number the objects and to hold a sample out. A worker that dies is replaced; if the scheduler is gone, the
+    fit ends, and with --checkpoint the same command goes on from the last map.
+
     Ctrl-C stops after the current epoch (of a kernel: round; of lego and itml: pass; of bilinear, softmax and
     lmnn: iteration; of low-rank and label-ranker: chunk of steps) and saves the model so far in a file beside the
     model file, which stays as it was. Of rca nothing is saved.
@@ -237,22 +246,27 @@ def fit(
         options[name] = number_or(options[name], ("auto",), name)
     if isinstance(options.get("dims"), float) and options["dims"].is_integer():
         options["dims"] = int(options["dims"])
+    if scheduler is not None and model != "map":
+        raise ValueError(f"--scheduler is for map; {model} is fitted by this process")
     estimator = make_model(model, options, seed)
     data: Any
-    if not {"labels", "comparisons"} & set(options) and (skip_bad_files or are_scanned(paths, files)):
-        answers: Any = scan_answers(files, columns, encoding, drop_bad_rows, skip_bad_files)
-        data = AnswerFiles(answers) if hasattr(answers, "parts") else Answers.of(answers)
-    else:
-        data = read_data(
-            files, options, estimator, lambda path: read_answers(path, columns, encoding, drop_bad_rows, quiet)
-        )
-    if by_subject:
-        data = data.by_subject()
-    if not quiet and model not in WITHOUT_LOOPS:
-        note_if_compiling()
-    scales = getattr(last_step(estimator)[1], "_scales_features", False)
-    print_facts(data.describe(is_scaled=scales))  # before the long work
-    learned, how = _fit(estimator, data, share, seed, quiet, out)
+    with connected(scheduler):
+        if not {"labels", "comparisons"} & set(options) and (
+            skip_bad_files or scheduler is not None or are_scanned(paths, files)
+        ):
+            answers: Any = scan_answers(files, columns, encoding, drop_bad_rows, skip_bad_files)
+            data = AnswerFiles(answers) if hasattr(answers, "parts") else Answers.of(answers)
+        else:
+            data = read_data(
+                files, options, estimator, lambda path: read_answers(path, columns, encoding, drop_bad_rows, quiet)
+            )
+        if by_subject:
+            data = data.by_subject()
+        if not quiet and model not in WITHOUT_LOOPS:
+            note_if_compiling()
+        scales = getattr(last_step(estimator)[1], "_scales_features", False)
+        print_facts(data.describe(is_scaled=scales))  # before the long work
+        learned, how = _fit(estimator, data, share, seed, quiet, out)
     save(learned, out)
     if explain:
         _print_selection(last_step(learned)[1])

@@ -65,8 +65,9 @@ def are_scanned(paths: list[Path], files: list[Path]) -> bool:
 def scan_answers(
     files: list[Path], columns: str | None, encoding: str | None, drop_bad_rows: bool, skip_bad_files: bool
 ) -> "Comparisons | ComparisonSource":
-    """Open files of answers, and read them if they fit into memory."""
+    """Open files of answers, and read them if they fit into memory and no cluster reads them."""
     from nearer import Comparisons, scan
+    from nearer.comparisons.chunks import has_cluster
     from nearer.formats.tables import BadLineError
 
     try:
@@ -83,7 +84,7 @@ def scan_answers(
         if skip_bad_files or len(files) < 2:
             raise
         raise ValueError(f"{error}; --skip-bad-files leaves such files out") from None
-    if source.is_large:
+    if source.is_large or has_cluster():
         return source
     chunks = list(source.chunks())
     answers = Comparisons.concat(chunks)

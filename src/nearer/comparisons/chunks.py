@@ -1,5 +1,6 @@
 """Comparisons in chunks: a source of parts that are read chunk by chunk, and the concatenation of chunks."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,27 @@ class ComparisonSource:
     def __repr__(self) -> str:
         kind = "triplets" if self.n_columns == 3 else "quadruplets"
         return f"ComparisonSource({len(self)} {kind}, {self.n_objects} objects)"
+
+
+def has_cluster() -> bool:
+    """Whether there is a current ``dask.distributed.Client``, whose workers then read sources; imports nothing."""
+    distributed = sys.modules.get("distributed")  # where there is a client, someone has imported it
+    try:
+        return distributed is not None and distributed.Client.current() is not None
+    except ValueError:
+        return False
+
+
+def is_dask_frame(table: Any) -> bool:
+    """Whether a table is a Dask DataFrame."""
+    return hasattr(table, "columns") and hasattr(table, "to_delayed")
+
+
+def source_of(table: Any) -> ComparisonSource:
+    """Return the answers in a Dask DataFrame as a source; see :mod:`nearer.comparisons.dask_frames`."""
+    from nearer.comparisons.dask_frames import source_of_frame
+
+    return source_of_frame(table)
 
 
 def concatenate(parts: "list[Comparisons]") -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer.comparisons.answers import FromAnswers
-from nearer.comparisons.chunks import ComparisonSource, concatenate
+from nearer.comparisons.chunks import ComparisonSource, concatenate, is_dask_frame, source_of
 from nearer.comparisons.columns import clean_answers, clean_columns, clean_extra, clean_names, freeze, is_missing
 from nearer.comparisons.display import TableDisplay
 from nearer.comparisons.fields import fields_of_frame
@@ -207,6 +207,8 @@ class Comparisons(FromAnswers, TableDisplay):
         """
         if isinstance(comparisons, Comparisons):
             return comparisons
+        if is_dask_frame(comparisons):
+            comparisons = source_of(comparisons)
         if isinstance(comparisons, ComparisonSource):
             return cls.concat(comparisons.chunks())
         return cls(comparisons)

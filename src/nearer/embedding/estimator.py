@@ -152,6 +152,12 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     two distances, which is less noisy than the error), averaged with its neighbors on the ladder of ridges. Fewer
     than five answers cannot be judged: they get "tste", 0.01 and 2 dimensions.
 
+    Where a ``dask.distributed.Client`` is current, the workers of its cluster fit to a `ComparisonSource`, such as
+    :func:`nearer.scan` returns, and to a Dask DataFrame: full gradients are sums over shards, one per thread of the
+    workers, and "svrg-sbb", "svrg" and "sgd" take their steps in every shard and average the ends. Settings and starts
+    are found by this process, from a sample. A worker that dies is replaced; without its scheduler the fit ends with a
+    ConnectionError.
+
     Examples
     --------
     >>> import numpy as np

@@ -15,7 +15,7 @@ import numpy as np
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.embedding.checkpoint import Checkpoint
-from nearer.embedding.engines import engine_of, memory_engine
+from nearer.embedding.engines import engine_of, memory_engine, sample_for
 from nearer.embedding.escape import escape
 from nearer.embedding.init import center, random_points, rescale, spread_apart, unfold
 from nearer.embedding.problem import Problem
@@ -25,7 +25,7 @@ from nearer.losses import LOSSES, as_loss, baseline_loss
 from nearer.metrics import triplet_error
 from nearer.monitor import Judge, Monitor, Result
 from nearer.parameters import is_auto, n_threads
-from nearer.selection import sample_of, without_averaged
+from nearer.selection import without_averaged
 from nearer.solver import as_solver
 
 FEW_ROWS = 2_000  # up to here threads wait for the interpreter longer than they save
@@ -108,7 +108,7 @@ class MapFit:
         self.model, self.train, self.random, self.monitor = model, train, random, monitor
         self.engine = memory_engine(model.device)
         n_components = None if is_auto(model.n_components) else int(model.n_components)
-        self.sample = sample_of(train, rows_for_choice(train, n_components), random)
+        self.sample = sample_for(train, rows_for_choice(train, n_components), random)
 
     def choose(self) -> tuple[dict[str, Any], list[np.ndarray], list[dict[str, Any]]]:
         """Return the settings, chosen where they are "auto", and if there was a choice points to start from and ties."""

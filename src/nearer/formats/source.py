@@ -60,6 +60,10 @@ class File:
     chunk_rows: int
     bad_rows: BadRows
 
+    def __reduce__(self) -> tuple:
+        """Pickle the path from the root on: another process may be in another folder."""
+        return File, (self.path.absolute(), self.format, self.options, self.chunk_rows, self.bad_rows)
+
     @property
     def module(self) -> ModuleType:
         """The module of the format."""

@@ -9,11 +9,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.chunks import has_cluster
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
+from nearer.selection import sample_of
 
-ENGINES = {"cpu": "CPUProblem", "files": "FilesProblem", "torch": "TorchProblem"}
+ENGINES = {"cpu": "CPUProblem", "files": "FilesProblem", "torch": "TorchProblem", "dask": "DaskProblem"}
 
 # Called with the comparisons, the loss, the regularization, the number of threads and a random generator.
 Engine = Callable[..., Problem]
@@ -41,5 +45,14 @@ def memory_engine(device: str) -> Engine:
 
 def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
+    if isinstance(data, ComparisonSource) and has_cluster():
+        return engine_by_name("dask")
     engine = memory_engine(device)
     return engine_by_name("files") if isinstance(data, ComparisonSource) and engine is CPUProblem else engine
+
+
+def sample_for(data: Comparisons | ComparisonSource, max_rows: int, random: np.random.Generator) -> Comparisons:
+    """Return comparisons in memory, as :func:`~nearer.selection.sample_of` does; read by the workers of a cluster."""
+    if isinstance(data, ComparisonSource) and has_cluster():
+        return import_module("nearer.embedding.engines.cluster").sample_on_workers(data, max_rows, random)
+    return sample_of(data, max_rows, random)
