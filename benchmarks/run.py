@@ -30,6 +30,8 @@ QUESTIONS = (
     "loreta_warp",
     "low_rank_people",
     "cluster_maps",
+    "cluster_similarity",
+    "cluster_averaging",
 )
 NEED_DATA = (
     "speed_as_typed",
@@ -37,6 +39,8 @@ NEED_DATA = (
     "streams",
     "metrics_against_metric_learn",
     "low_rank_people",
+    "cluster_similarity",
+    "cluster_averaging",
 )
 ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 

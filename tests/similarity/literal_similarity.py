@@ -113,3 +113,22 @@ def lego_step(A, z, wanted, rate):
     reached = (half + np.sqrt(half**2 + 4 * rate * y_hat**2)) / (2 * rate * y_hat)
     change = rate * (reached - wanted)
     return A - change * np.outer(A @ z, A @ z) / (1 + change * y_hat), reached
+
+
+def cocoa_shard(X, rows, shares, regularization, M, alpha, part, picks, sigma):
+    """Local steps of CoCoA+ on the triplets of a part, from a common M = M(α): their dual variables, and ΔM.
+
+    Dual variables that momentum made negative begin at 0, and the difference is a part of ΔM.
+    """
+    local, change = np.maximum(alpha[part], 0), np.zeros_like(M)
+    for i, value, before in zip(part, local, alpha[part], strict=True):
+        x, z = parts(X, rows[i])
+        change += shares[i] / regularization * (value - before) * np.outer(x, z)
+    for k in picks:
+        i = part[k]
+        x, z = parts(X, rows[i])
+        gain = 1 - x @ (M + sigma * change) @ z - local[k] / 2
+        step = max(gain / (1 / 2 + sigma * shares[i] * (x @ x) * (z @ z) / regularization), -local[k])
+        local[k] += step
+        change += shares[i] / regularization * step * np.outer(x, z)
+    return local, change

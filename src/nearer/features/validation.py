@@ -15,6 +15,12 @@ OUTLIER = 1e4  # times the median length of rows
 
 def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options: Any) -> Any:
     """Call scikit-learn's ``validate_data``; columns of a FeatureTable are feature names, as a DataFrame's are."""
+    if is_dask_collection(X):
+        blocks = ", or call partial_fit with one block after another" if hasattr(model, "partial_fit") else ""
+        raise ValueError(
+            f"{type(model).__name__} takes features in memory, and X is a Dask {type(X).__name__}: pass X.compute() if "
+            f"that fits{blocks}. BilinearSimilarity(solver='sdca') learns from Dask collections where they are"
+        )
     if not isinstance(X, FeatureTable):
         return validate_data(model, X, *args, reset=reset, **options)
     with warnings.catch_warnings():
@@ -28,6 +34,11 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
             "read them with read_features(path, columns=model.feature_names_in_)"
         )
     return checked
+
+
+def is_dask_collection(*values: Any) -> bool:
+    """Whether any of the values is an array, DataFrame or other collection of Dask, which numpy would load."""
+    return any(callable(getattr(type(value), "__dask_graph__", None)) for value in values)
 
 
 def validate_features(

@@ -2,6 +2,7 @@
 
 from nearer.similarity.baselines import baseline_scores, compare
 from nearer.similarity.bilinear import BilinearSimilarity
+from nearer.similarity.cocoa import CoCoA
 from nearer.similarity.comparison_estimator import ComparisonEstimator
 from nearer.similarity.euclidean import Euclidean
 from nearer.similarity.itml import ITML
@@ -15,7 +16,7 @@ from nearer.similarity.sdca import SDCA
 from nearer.similarity.softmax import SoftmaxSimilarity
 
 __all__ = [
-    "ITML", "LEGO", "LMNN", "LORETA", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "ComparisonEstimator",
+    "ITML", "LEGO", "LMNN", "LORETA", "OASIS", "RCA", "SDCA", "BilinearSimilarity", "CoCoA", "ComparisonEstimator",
     "Euclidean", "GradientDescent", "LowRankSimilarity", "PassiveAggressive", "SearchIndex", "SoftmaxSimilarity",
     "baseline_scores", "compare",
 ]  # fmt: skip

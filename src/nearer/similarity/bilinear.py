@@ -22,6 +22,8 @@ from nearer.iterative import IterativeEstimator
 from nearer.monitor import Monitor, Result
 from nearer.parameters import AUTO, BOOL, COUNT, INFINITE, NONE, POSITIVE, SHARE, either, one_of, parametrized
 from nearer.psd import fix_signs, psd_factor
+from nearer.similarity.cluster import ClusterProblem, choose_regularization, connect, read_data, uses_cluster
+from nearer.similarity.cocoa import CoCoA
 from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets, validate_input, weights_of_labelled
 from nearer.similarity.oasis import OASIS
@@ -43,7 +45,7 @@ from nearer.similarity.validation import VALIDATION, make_folds
 from nearer.simulate import comparisons_from_labels
 from nearer.solver import as_solver, solver_of
 
-SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}
+SOLVERS: dict[str, Any] = {"sdca": SDCA, "oasis": OASIS}  # and CoCoA, as an object
 COSINE_ITER = 200  # of L-BFGS
 SEARCH_SHARE = 0.6  # of max_seconds
 MAX_MATRIX = 4_096  # features up to which a learned map is given as a matrix too
@@ -74,9 +76,12 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
     solver : {"lbfgs", "sdca", "oasis"} or object, default="lbfgs"
         "lbfgs" learns the default described above. SDCA minimizes the paper's objective. OASIS takes
         passive-aggressive steps from M = I. A name, or a solver of
-        :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``.
+        :mod:`nearer.similarity` with parameters: ``SDCA(output="last")``, ``OASIS(aggressiveness=0.01)``,
+        ``CoCoA(n_shards=8)``.
         On dense tables of at least 400 columns with at least six triplets per object, "sdca" without ``max_iter``
         maximizes the same dual by L-BFGS, which reaches the same gap in less time; ``SDCA()`` always takes steps.
+        With Dask collections as input, "sdca" learns on the cluster of the active client; so does ``CoCoA()`` from
+        data in memory.
     regularization : "auto" or float, default="auto"
         λ: of "lbfgs" the pull to the whitened cosine (infinite: nothing is learned from triplets), of SDCA that of
         M to 0. "auto" chooses by held-out data: objects judged by mean average precision, or a fifth of the
@@ -237,7 +242,10 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            Features, one row per object.
+            Features, one row per object. With "sdca" also a Dask array or DataFrame, and y and comparisons as well:
+            the workers of the active `dask.distributed.Client` then take the steps, each for a shard of the triplets,
+            with features where they are. Comparisons as a source of `nearer.scan` are learned there, too, if there is
+            a client. The gap is that of all triplets, and the last matrix is returned.
         y : array of shape (n,), optional
             Class labels. Triplets (x, x⁺, x⁻) are drawn such that x and x⁺ have the same label and x⁻ has another.
         comparisons : Comparisons, array of shape (m, 3) or (m, 4), or DataFrame, optional
@@ -252,8 +260,6 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
         -------
         self
         """
-        if comparisons is not None and sample_weight is not None:
-            comparisons, sample_weight = as_comparisons(comparisons, sample_weight=sample_weight), None
         return self._checked_fit(X, y, comparisons, sample_weight=sample_weight)
 
     def _fit(
@@ -265,6 +271,11 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
         start: Solution | None = None,
         max_iter: int | None = None,
     ) -> None:
+        if start is None and uses_cluster(self.solver, X, y, comparisons, sample_weight):
+            self._fit_on_cluster(X, y, comparisons, sample_weight)
+            return
+        if comparisons is not None and sample_weight is not None:
+            comparisons, sample_weight = as_comparisons(comparisons, sample_weight=sample_weight), None
         if self._is_cosine:
             self._fit_cosine(X, y, comparisons, sample_weight)
             return
@@ -287,6 +298,26 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
             result = solver.solve(problem, first, monitor)
         self._set_solution(result, problem.regularization if regularized else None)
         self._set_result(result, "raise max_iter, tol or regularization", stacklevel=5, warn=regularized)
+
+    def _fit_on_cluster(self, X: Any, y: Any, comparisons: Any, sample_weight: Any) -> None:
+        """Learn by CoCoA on the workers of a Dask cluster: see :mod:`nearer.similarity.cluster`."""
+        solver = CoCoA() if self.solver == "sdca" else self.solver
+        if not isinstance(solver, CoCoA) or self.psd:
+            raise ValueError(
+                "from Dask collections BilinearSimilarity learns with solver='sdca' or CoCoA(n_shards=…) and "
+                f"psd=False; got solver={self.solver!r} and psd={self.psd!r}. Or load the data: X.compute()"
+            )
+        client, random = connect(), resumed_generator(self.random_state, 0)
+        with self._monitor(self.tol, max_iter=self.max_iter or CoCoA.default_max_iter) as monitor:
+            data = read_data(self, client, X, y, comparisons, sample_weight, random)
+            ridge, alpha = self.regularization, None
+            if isinstance(ridge, str):
+                with monitor.limited(SEARCH_SHARE):
+                    ridge, alpha, self.selection_ = choose_regularization(data, random, monitor)
+            problem = ClusterProblem(data, float(ridge), solver.n_shards, random)
+            result = solver.solve(problem, alpha if monitor.stopped else None, monitor)
+        self._set_solution(result, problem.regularization)
+        self._set_result(result, "raise max_iter, tol or regularization", stacklevel=5)
 
     @property
     def _scales_features(self) -> bool:  # type: ignore[override]

@@ -19,22 +19,27 @@ def validate_labelled(model: Any, X: Any, y: Any, *, sparse: bool = False, reset
     """Return the table and one label per row, without rows whose label is unknown."""
     needs_labels(model, y)
     table = validate_features(model, X, sparse=sparse, reset=reset)
+    labels, known = validate_labels(y, table.shape[0], stacklevel=3)
+    return (table, labels) if known.all() else (table[known], labels[known])
+
+
+def validate_labels(y: Any, n_rows: int, stacklevel: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return one label per row, and which of these are known; warn if some are not."""
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     kinds = sorted({type(label).__name__ for label in labels.tolist()}) if labels.dtype == object else []
     if len(kinds) > 1 or "NoneType" in kinds:
         raise ValueError(f"y must be labels of one kind, such as words or numbers; got {' and '.join(kinds)}")
-    if len(labels) != table.shape[0]:
-        raise ValueError(f"y must have one label per row; X has {table.shape[0]} rows and y {len(labels)} labels")
+    if len(labels) != n_rows:
+        raise ValueError(f"y must have one label per row; X has {n_rows} rows and y {len(labels)} labels")
     known = has_label(labels)
-    if known.all():
-        return table, labels
-    warnings.warn(
-        f"{int((~known).sum())} rows have a negative label and are left out as unlabeled, as in scikit-learn's "
-        "semi-supervised learners. If it stands for a class, number the classes from 0",
-        stacklevel=2,
-    )
-    return table[known], labels[known]
+    if not known.all():
+        warnings.warn(
+            f"{int((~known).sum())} rows have a negative label and are left out as unlabeled, as in scikit-learn's "
+            "semi-supervised learners. If it stands for a class, number the classes from 0",
+            stacklevel=stacklevel,
+        )
+    return labels, known
 
 
 def has_label(labels: np.ndarray) -> np.ndarray:

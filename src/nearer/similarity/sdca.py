@@ -104,15 +104,24 @@ class Duals(NamedTuple):
 
 
 class Ascent:
-    """The state of SDCA: ``alpha``, 0 by default, ``matrix`` = M(α), and ``n_steps`` taken."""
+    """The state of SDCA: ``alpha``, 0 by default, ``matrix``, M(α) by default, and ``n_steps`` taken."""
 
-    def __init__(self, triplets: Triplets, regularization: float, alpha: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        triplets: Triplets,
+        regularization: float,
+        alpha: np.ndarray | None = None,
+        matrix: np.ndarray | None = None,
+    ) -> None:
         self.triplets = triplets
         self.weight = triplets.shares / regularization
         self.curvature = 0.5 + self.weight * triplets.squares
         self.alpha = np.zeros(len(triplets)) if alpha is None else alpha.copy()
         d = triplets.n_features
-        self.matrix = np.zeros((d, d)) if alpha is None else triplets.matrix(self.weight * alpha)
+        if matrix is not None:
+            self.matrix = matrix.copy()
+        else:
+            self.matrix = np.zeros((d, d)) if alpha is None else triplets.matrix(self.weight * alpha)
         self.n_steps = 0
         self.begin_average()
 
