@@ -1,10 +1,11 @@
 """A model of what a gradient costs, checked against what was measured, and what it says of sizes that were not run.
 
 Per triplet, three rows of the points are read and three rows of the gradient are read and written. On a core, the
-arithmetic takes a fixed time, and what is not in the cache takes a time per line of 64 bytes. A GPU moves bytes at the
-rate of its cache or of its memory; triplets are sorted by anchor, so that two rows are left, and a launch takes a fixed
-time. On a cluster, points go to every worker and gradients come back, once per evaluation. Two constants of each are
-set by two of the measured sizes; the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
+arithmetic takes a fixed time, and a row that is not in the cache takes a time for the first line of 64 bytes and
+another for each further one. A GPU moves bytes at the rate of its cache or of its memory; triplets are sorted by
+anchor, so that two rows are left, and a launch takes a fixed time. On a cluster, points go to every worker and gradients
+come back, once per evaluation. The constants, three of a core and two of a GPU, are set by as many of the measured sizes;
+the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
 """
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from record import rows_of, write
 
 LINE = 64
-CORE_CACHE = 32e6  # bytes that a core has of the last cache
+CORE_CACHE = 16e6  # bytes that a core has of the last cache, which two share
 GPU_CACHE, GPU_LAUNCH = 60e6, 2e-4  # bytes and seconds
 NETWORK = 1.25e9  # bytes per second between machines: ten gigabits
-CORE_SET = [(10_000, 10, "float64"), (1_000_000, 10, "float64")]
+CORE_SET = [(10_000, 10, "float64"), (1_000_000, 10, "float64"), (1_000_000, 32, "float64")]
 GPU_SET = [(100_000, 10), (1_000_000, 32)]
 SIZES = [
     (10**3, 2, 10**5),
@@ -38,9 +39,10 @@ def missing(n: int, d: int, dtype: str, cache: float) -> float:
 
 
 def core_terms(n: int, d: int, dtype: str) -> np.ndarray:
-    """Return what the two constants of a core multiply: arithmetic, and lines that are not in the cache."""
-    lines = 1 + (d * size_of(dtype) - 1) / LINE  # a row begins anywhere in a line
-    return np.array([12 + d, 6 * lines * missing(n, d, dtype, CORE_CACHE)])
+    """Return what the constants of a core multiply: arithmetic, rows that are not in the cache, their further lines."""
+    further = (d * size_of(dtype) - 1) / LINE  # a row begins anywhere in a line
+    rows = 6 * missing(n, d, dtype, CORE_CACHE)
+    return np.array([12 + d, rows, rows * further])
 
 
 def gpu_terms(n: int, d: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Fixtures that more than one test file needs."""
 
 import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,11 @@ from hypothesis import settings
 
 # Small matrices are slower on several threads, and much slower where the cores are busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A shell starts background jobs with Ctrl-C ignored, and their processes inherit that: tests of interruptions would wait
+# for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples have no time limit: an example may compile a loop, and other processes keep the cores busy.
 settings.register_profile("nearer", deadline=None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from nearer.papers.report import format_cell, markdown_table
 
 MARK = "<!-- the tables of the records -->"
-COLUMNS = re.compile(r"<!-- record (\w+): ([^>]+) -->")  # a mark for some columns of one record
+COLUMNS = re.compile(r"<!-- record (\w+)(?:\[([^\]]+)\])?: ([^>]+) -->")  # a mark for some columns of one record
 SIZES = ("dims", "n_objects", "n_train", "n_jobs")
 
 
@@ -26,12 +26,19 @@ def render(folder: Path) -> str:
 
 
 def insert_columns(text: str, folder: Path) -> str:
-    """Replace each mark ``<!-- record NAME: column, column -->`` by these columns of the record."""
+    """Replace each mark ``<!-- record NAME: column | column -->`` by these columns of the record.
+
+    ``NAME[column]`` takes the rows that have this column.
+    """
 
     def found(mark: re.Match) -> str:
         rows = json.loads((folder / f"{mark[1]}.json").read_text(encoding="utf-8"))["rows"]
-        names = [name.strip() for name in mark[2].split(",")]
-        return markdown_table([{name: row.get(name, "") for name in names} for row in rows])
+        names = [name.strip() for name in mark[3].split("|")]
+        unknown = {name for name in (mark[2], *names) if name and not any(name in row for row in rows)}
+        if unknown:
+            raise ValueError(f"{mark[0]}: the record has no columns {', '.join(sorted(unknown))}")
+        chosen = [row for row in rows if mark[2] is None or mark[2] in row]
+        return markdown_table([{name: row.get(name, "") for name in names} for row in chosen])
 
     return COLUMNS.sub(found, text)
 
