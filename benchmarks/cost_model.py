@@ -3,9 +3,9 @@
 Per triplet, three rows of the points are read and three rows of the gradient are read and written. On a core, the
 arithmetic takes a fixed time, and a row that is not in the cache takes a time for the first line of 64 bytes and
 another for each further one. A GPU moves bytes at the rate of its cache or of its memory; triplets are sorted by
-anchor, so that two rows are left, and a launch takes a fixed time. On a cluster, points go to every worker and gradients
-come back, once per evaluation. The constants, three of a core and two of a GPU, are set by as many of the measured sizes;
-the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
+anchor, so that two rows are left, and a launch takes a fixed time. On a cluster, points go to every worker and
+gradients come back, once per evaluation. The constants, three of a core and two of a GPU, are set by as many of the
+measured sizes; the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
 """
 
 import numpy as np

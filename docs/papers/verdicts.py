@@ -2,18 +2,15 @@
 
 ``<!-- verdicts: sdca table2 -->`` is replaced by what the paper claims and whether it holds, ``<!-- table: … -->`` by
 the numbers, ``<!-- figure: … -->`` by the figure. Without an experiment, it is all experiments of the paper. The
-records are in `records/`, written by ``nearer papers run``; of several scales the largest is shown. As a script, it
-prints the verdicts of all records.
+records are in `records/`, written by ``nearer papers run``. As a script, it prints the verdicts of all records.
 """
 
 import re
 from pathlib import Path
 
-from nearer.papers.report import HOLDS, markdown_table
-from nearer.papers.run import read_record
+from nearer.papers.report import HOLDS, markdown_table, notes_of, read_records
 
 MARK = re.compile(r"<!-- (verdicts|table|figure): ([\w-]+)(?: ([\w-]+))? -->")
-SCALES = ("full", "quick")
 RECORDS = Path(__file__).resolve().parent / "records"
 
 
@@ -21,33 +18,27 @@ def insert_records(text: str, folder: Path = RECORDS, address: str = "papers/rec
     """Replace the marks in a page; ``address`` is where the folder is, seen from the page."""
 
     def found(mark: re.Match) -> str:
-        what, paper, experiment = mark.groups()
-        paths = find_records(folder, paper, experiment)
-        if not paths:
-            return f"Not recorded yet: `nearer papers run {paper} {experiment or ''}".rstrip() + "` measures it."
-        return "\n\n".join(render(what, path, address, heading=experiment is None) for path in paths)
+        what, paper, name = mark.groups()
+        chosen = [
+            (record, path)
+            for experiment, record, path in read_records(folder)
+            if record["paper"] == paper and name in (None, experiment.name)
+        ]
+        if not chosen:
+            return f"Not recorded yet: `nearer papers run {paper} {name or ''}".rstrip() + "` measures it."
+        return "\n\n".join(render(what, record, path, address, heading=name is None) for record, path in chosen)
 
     return MARK.sub(found, text)
 
 
-def find_records(folder: Path, paper: str, experiment: str | None = None) -> list[Path]:
-    """Return the record of an experiment, or those of all experiments of a paper, of the largest scale."""
-    stems: dict[str, Path] = {}
-    for scale in SCALES:
-        for path in sorted(folder.glob(f"{paper}-{experiment or '*'}-{scale}.json")):
-            stems.setdefault(path.stem.removesuffix(f"-{scale}"), path)
-    return [stems[stem] for stem in sorted(stems)]
-
-
-def render(what: str, path: Path, address: str, heading: bool) -> str:
+def render(what: str, record: dict, path: Path, address: str, heading: bool) -> str:
     """Return the verdicts, the table or the figure of a record."""
-    record = read_record(path)
     if what == "figure":
         return f"![{record['title']}]({address}/{path.stem}.svg)" if path.with_suffix(".svg").exists() else ""
     if what == "table":
         return markdown_table(record["table"])
     parts = [f"### {record['title']}"] if heading else []
-    if notes := [text.rstrip(".") for text in (record["stand-in"], record["reduced"]) if text]:
+    if notes := notes_of(record):
         parts.append(f"*{'. '.join(f'{text[:1].upper()}{text[1:]}' for text in notes)}.*")
     rows = [
         {"claim": row["claim"], "verdict": HOLDS[row["holds"]], "measured": row["measured"]}
@@ -60,4 +51,5 @@ def render(what: str, path: Path, address: str, heading: bool) -> str:
 
 
 if __name__ == "__main__":
-    print("\n\n".join(render("verdicts", path, "records", heading=True) for path in find_records(RECORDS, "*")))
+    for _, record, path in read_records(RECORDS):
+        print(render("verdicts", record, path, "records", heading=True) + "\n")

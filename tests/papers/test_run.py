@@ -229,6 +229,27 @@ def test_the_report_is_one_well_formed_page_with_every_verdict(toy, log, tmp_pat
     assert report(read_records(tmp_path)).count("<h3") == 1
 
 
+def test_the_report_shows_the_protocol_that_was_run(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    monkeypatch.setattr(type(toy), "__doc__", "Another protocol.")
+    assert "Where &lt;this&gt; is silent" in report(read_records(tmp_path))
+
+
+def test_a_second_process_at_the_same_record_is_refused(toy, log, tmp_path):
+    needs("fcntl")
+    process = start(tmp_path, 1)
+    try:
+        wait_for_results(tmp_path / PARTIAL, 1)
+        with pytest.raises(OSError, match=f"another process is at .*{PARTIAL}: wait for it"):
+            run_experiment("toy", toy, "quick", tmp_path)
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+    record, _ = run_experiment("toy", toy, "quick", tmp_path)
+    assert len(record["trials"]) == 20
+    assert not list(tmp_path.glob("*.lock"))
+
+
 def test_the_report_takes_the_largest_scale(toy, log, tmp_path):
     for scale in ("tiny", "full"):
         run_experiment("toy", toy, scale, tmp_path)

@@ -88,7 +88,7 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
     device : str, default="cpu"
         What computes: "cpu"; a GPU by its name in PyTorch, such as "cuda" or "cuda:1", which needs the extra
         ``nearer[gpu]``; or "auto", the GPU where there is one. Answers then stay on the GPU. Results are those of the
-        processor up to rounding, which differs a little between runs on a GPU. float32 is about twice as fast there.
+        processor up to rounding, which differs a little between runs on a GPU. float32 is three times as fast there.
     n_jobs : int, optional
         Threads; -1 for all cores. The choice of settings does not depend on it, and the map only by rounding.
     random_state : int, RandomState or None, default=None

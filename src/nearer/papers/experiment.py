@@ -93,6 +93,11 @@ class Experiment(ABC):
         """Return what the results say about the claims of the paper."""
         return []
 
+    def protocol(self) -> str:
+        """Return the docstring, with each paragraph on one line."""
+        paragraphs = " \n".join(line.strip() for line in (type(self).__doc__ or "").splitlines()).split(" \n \n")
+        return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
     @property
     def has_figure(self) -> bool:
         """Whether `draw` draws."""

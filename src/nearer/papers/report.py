@@ -19,6 +19,7 @@ __all__ = [
     "format_cell",
     "markdown",
     "markdown_table",
+    "notes_of",
     "read_records",
     "report",
     "require_matplotlib",
@@ -60,7 +61,7 @@ def markdown_table(rows: list[Row]) -> str:
 def markdown(record: Row, heading: str = "##") -> str:
     """Return a record as Markdown: its table, with what replaces the paper's data, and the verdicts."""
     parts = [f"{heading} {record['title']}"]
-    parts += [f"**{text[:1].upper()}{text[1:]}.**" for text in _notes(record)]
+    parts += [f"**{text[:1].upper()}{text[1:]}.**" for text in notes_of(record)]
     parts.append(markdown_table(record["table"]))
     verdicts = [
         f"- {verdict['claim']}: **{HOLDS[verdict['holds']]}**. {verdict['measured']}"
@@ -70,7 +71,7 @@ def markdown(record: Row, heading: str = "##") -> str:
     return "\n\n".join([*parts, _source(record)]) + "\n"
 
 
-def _notes(record: Row) -> list[str]:
+def notes_of(record: Row) -> list[str]:
     """Return what a reader has to know before the numbers: stand-ins, and sizes below the paper's."""
     return [text.rstrip(".") for text in (record["stand-in"], record["reduced"]) if text]
 
@@ -157,8 +158,8 @@ def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
 def _section(experiment: Experiment, record: Row) -> list[str]:
     """Return an experiment as HTML."""
     lines = [f"<h3 id='{record['paper']}-{experiment.name}'>{html.escape(record['title'])}</h3>"]
-    lines += [f"<p class='note'>{html.escape(text)}</p>" for text in _notes(record)]
-    lines.append(f"<pre>{html.escape(_protocol(experiment))}</pre>")
+    lines += [f"<p class='note'>{html.escape(text)}</p>" for text in notes_of(record)]
+    lines.append(f"<pre>{html.escape(record.get('protocol') or experiment.protocol())}</pre>")
     if experiment.has_figure:
         lines.append(_svg(figure_of(experiment, record)))
     lines += [
@@ -168,12 +169,6 @@ def _section(experiment: Experiment, record: Row) -> list[str]:
         f"<p class='source'>{_source(record)}</p>",
     ]
     return lines
-
-
-def _protocol(experiment: Experiment) -> str:
-    """Return the docstring of an experiment, with each paragraph on one line."""
-    paragraphs = " \n".join(line.strip() for line in (type(experiment).__doc__ or "").splitlines()).split(" \n \n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _html_table(rows: list[Mapping[str, Any]]) -> str:

@@ -27,6 +27,11 @@ from nearer.files import replacing
 from nearer.papers.experiment import Experiment, Row, Trial
 from nearer.progress import Progress
 
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["partial_path", "read_record", "record_path", "run_experiment"]
 
 PACKAGES = ("nearer", "numpy", "scipy", "numba", "scikit-learn")
@@ -103,12 +108,16 @@ def run_experiment(
             return record, False
     folder.mkdir(parents=True, exist_ok=True)
     trials = experiment.trials(**sizes)
-    done = _run_trials(f"{paper} {experiment.name}", experiment, trials, partial_path(path), mark, n_jobs, verbose)
+    with _alone(partial_path(path)):
+        done = _run_trials(
+            f"{paper} {experiment.name}", experiment, trials, partial_path(path), mark, n_jobs, verbose
+        )
     results = [(trial, done[key]["result"]) for trial in trials if (key := _key(trial))]
     table = experiment.table(results)
     record = {
         **mark,
         "title": experiment.title,
+        "protocol": experiment.protocol(),
         "stand-in": experiment.stand_in,
         "reduced": experiment.reduced if scale == "full" else f"run at the scale {scale!r}",
         "machine": describe_machine(),
@@ -124,6 +133,27 @@ def run_experiment(
         )
     partial_path(path).unlink(missing_ok=True)
     return record, True
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Raise an OSError if another process is at the same record: both would append to its results.
+
+    The system releases the lock of a process that was killed. Windows, which has no such locks, does without.
+    """
+    if fcntl is None:
+        yield
+        return
+    lock = path.with_suffix(".lock")
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OSError(f"another process is at {path}: wait for it, or choose another folder") from None
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 def _run_trials(

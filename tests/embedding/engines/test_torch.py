@@ -1,22 +1,20 @@
-"""The engine of GPUs equals that of the processor: on PyTorch's CPU, in Triton's interpreter, and on a GPU."""
+"""What only the engine of GPUs does: segments, minibatches, kernels of Triton, devices, and losses it cannot run."""
 
 import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from extras import needs
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.embedding import LBFGS, SVRG, Batch
 from nearer.embedding.engines import memory_engine
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.engines.expressions import write_source
-from nearer.losses import LOSSES, STE, Loss, as_loss, ops
-from nearer.metrics import procrustes
-from nearer.monitor import Monitor
+from nearer.losses import STE, Loss
 from nearer.simulate import comparisons_from_points
 
 N, D = 40, 5
@@ -45,55 +43,12 @@ def points_of(dtype):
     return np.vstack([POINTS, np.zeros((3, D))]).astype(dtype)
 
 
-class Typed(Loss):
-    """As a user would write it, with a parameter, a helper, a power and every function of ops."""
-
-    def __init__(self, scale=1.5):
-        self.scale = scale
-
-    def value(self, near, far):
-        root = ops.sqrt(1.0 + near) ** self.scale
-        return ops.log1p(ops.exp(ops.maximum(root - abs(far), -3.0))) + squared(ops.where(near > far, 0.3, far))
-
-    def slopes(self, near, far):
-        return 0.7, -(2.0**self.scale) / (1.0 + far) ** near
-
-    def probability(self, near, far):
-        return 1.0 / (1.0 + ops.exp(near - far))
-
-
-def squared(x):
-    return x**2
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("width", "weighted"), [(3, False), (3, True), (4, False), (4, True)])
-@pytest.mark.parametrize("name", [*LOSSES, "typed"])
-def test_value_gradient_and_energies_are_those_of_the_processor(device, width, weighted, name):
-    comparisons, loss = some_rows(width, weighted), Typed() if name == "typed" else as_loss(name, D)
-    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 5e-6)):
-        points = points_of(dtype)
-        expected = CPUProblem(comparisons, loss, 0.1, 1, np.random.default_rng())
-        problem = problem_on(device, comparisons, loss)
-        value, gradient = problem.value_and_gradient(problem.from_numpy(points))
-        expected_value, expected_gradient = expected.value_and_gradient(points)
-        assert value == pytest.approx(expected_value, rel=tolerance)
-        found = problem.to_numpy(gradient)
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, expected_gradient, atol=tolerance * np.abs(expected_gradient).max())
-        assert problem.value(points) == pytest.approx(value, rel=tolerance)
-    energies = expected.energies(points.astype(np.float64))
-    np.testing.assert_allclose(problem.energies(points.astype(np.float64)), energies, rtol=1e-10)
-    np.testing.assert_array_equal(problem.mentioned(), expected.mentioned())
-    assert not problem.mentioned()[-3:].any()
-
-
 def test_kernels_of_triton_are_right():
     """In Triton's interpreter, which runs them without a GPU; a process of its own, since it is chosen at import."""
     needs("torch", "triton")
-    tests = f"{__file__}::test_value_gradient_and_energies_are_those_of_the_processor"
-    some = "cpu and typed"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", some, tests]
+    tests = Path(__file__).parents[1] / "test_engines.py"
+    some = "those_of_the_formula and torch and typed"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", some, str(tests)]
     environment = os.environ | {"TRITON_INTERPRET": "1", "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -150,23 +105,6 @@ def test_a_run_of_svrg_is_that_of_the_formula(width, monkeypatch):
         visited.append(x)
     np.testing.assert_allclose(end.numpy(), x, atol=1e-12)
     np.testing.assert_allclose(middle.numpy(), visited[1], atol=1e-12)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("solver", [LBFGS(), SVRG(batch_size=50), Batch()])
-def test_solvers_reach_the_same_minimum(device, solver):
-    answers = comparisons_from_points(POINTS[:, :2], 1500, random_state=0)
-    start = 0.1 * np.random.default_rng(1).normal(size=(N, 2))
-    losses, maps = [], []
-    for problem in (
-        problem_on(device, answers, STE(), 0.02),
-        CPUProblem(answers, STE(), 0.02, 1, np.random.default_rng()),
-    ):
-        result = solver.solve(problem, start, Monitor(max_iter=400, tol=1e-9))
-        losses.append(result.history[-1]["loss"])
-        maps.append(result.solution)
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    assert procrustes(*maps).disparity < 1e-2
 
 
 def on_pytorch(monkeypatch):
