@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
+from nearer.cluster import is_dask_collection
 from nearer.formats import FeatureTable
 
 SMALLEST = 1e-60  # a product of four such features does not underflow
@@ -34,11 +35,6 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
             "read them with read_features(path, columns=model.feature_names_in_)"
         )
     return checked
-
-
-def is_dask_collection(*values: Any) -> bool:
-    """Whether any of the values is an array, DataFrame or other collection of Dask, which numpy would load."""
-    return any(callable(getattr(type(value), "__dask_graph__", None)) for value in values)
 
 
 def validate_features(
