@@ -12,7 +12,7 @@ import pytest
 from literal_similarity import problem, tables
 
 from extras import needs
-from nearer import BilinearSimilarity, Comparisons, LabelRanker, LowRankSimilarity, scan, write
+from nearer import RCA, BilinearSimilarity, Comparisons, LabelRanker, scan, write
 from nearer.similarity import CoCoA
 from nearer.similarity.shards import Shard
 from nearer.similarity.triplets import Triplets
@@ -193,11 +193,13 @@ def test_errors_say_what_is_wanted(client):
     for solver, more in (("lbfgs", {}), ("oasis", {}), ("sdca", {"psd": True})):
         with pytest.raises(ValueError, match="solver='sdca' or CoCoA"):
             BilinearSimilarity(solver, **more).fit(array, y)
-    for model in (LowRankSimilarity(), LabelRanker()):
-        with pytest.raises(
-            ValueError, match=r"takes features in memory, and X is a Dask Array: pass X.compute\(\)"
-        ):
-            model.fit(array, y)
+    in_memory = "takes features in memory, and X is a Dask Array: "
+    with pytest.raises(
+        ValueError, match=f"{in_memory}pass X.compute.*LowRankSimilarity learn from Dask collections"
+    ):
+        RCA().fit(array, y)
+    with pytest.raises(ValueError, match=f"{in_memory}call partial_fit .* averaged factors of shards rank worse"):
+        LabelRanker().fit(array, y)
     with pytest.raises(ValueError, match="X has 60 rows and y 59 labels"):
         BilinearSimilarity("sdca").fit(array, y[:59])
     X[37, 2] = np.nan

@@ -18,9 +18,13 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
     """Call scikit-learn's ``validate_data``; columns of a FeatureTable are feature names, as a DataFrame's are."""
     if is_dask_collection(X):
         blocks = ", or call partial_fit with one block after another" if hasattr(model, "partial_fit") else ""
+        advice = (
+            f"pass X.compute() if that fits{blocks}. BilinearSimilarity(solver='sdca') and LowRankSimilarity learn from "
+            "Dask collections where they are, by fit"
+        )
         raise ValueError(
-            f"{type(model).__name__} takes features in memory, and X is a Dask {type(X).__name__}: pass X.compute() if "
-            f"that fits{blocks}. BilinearSimilarity(solver='sdca') learns from Dask collections where they are"
+            f"{type(model).__name__} takes features in memory, and X is a Dask {type(X).__name__}: "
+            f"{getattr(model, '_dask_advice', advice)}"
         )
     if not isinstance(X, FeatureTable):
         return validate_data(model, X, *args, reset=reset, **options)
