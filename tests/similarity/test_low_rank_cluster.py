@@ -10,7 +10,7 @@ from literal_similarity import tables
 from sklearn.preprocessing import normalize
 
 from extras import needs
-from nearer import LowRankSimilarity
+from nearer import LowRankSimilarity, load_model
 from nearer.metrics import average_precisions
 from nearer.similarity.low_rank.averaging import N_ROUNDS, average_products, deal
 
@@ -103,6 +103,8 @@ def test_frames_sparse_blocks_and_lazy_labels_are_learned(client):
     same = LowRankSimilarity(**settings).fit(dask_array(X[TRAIN]), Y[TRAIN])
     assert list(model.feature_names_in_) == names
     np.testing.assert_array_equal(model.components_, same.components_)  # blocks do not matter
+    same = LowRankSimilarity(**settings).fit(X[TRAIN], dask.array.from_array(Y[TRAIN]))
+    np.testing.assert_array_equal(model.components_, same.components_)
     sparse = tables(np.where(abs(X) < 0.3, 0.0, X))["sparse"]
     blocks = dask_array(sparse.toarray()[TRAIN]).map_blocks(lambda block: tables(block)["sparse"])
     model = LowRankSimilarity(init="svd", **settings).fit(blocks, Y[TRAIN])
@@ -132,7 +134,7 @@ def test_shards_are_random_parts_with_triplets_in_each():
     assert len(deal(pairs, np.arange(2_000), 16, random)) < 16
 
 
-def test_the_same_seed_gives_the_same_model_and_steps_are_divided(client):
+def test_the_same_seed_gives_the_same_model_and_steps_are_divided(client, tmp_path):
     settings = {"rank": RANK, "n_steps": 1_001}
     first, again, other = (
         LowRankSimilarity(random_state=seed, **settings).fit(dask_array(X[TRAIN]), Y[TRAIN]) for seed in (1, 1, 2)
@@ -140,6 +142,8 @@ def test_the_same_seed_gives_the_same_model_and_steps_are_divided(client):
     np.testing.assert_array_equal(first.components_, again.components_)
     assert abs(first.components_ - other.components_).max() > 1e-3
     assert first.n_steps_ == 1_001
+    first.save(tmp_path / "model.nearer")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.nearer").components_, first.components_)
     more = first.partial_fit(X[TRAIN], Y[TRAIN])  # in memory, from there
     assert more.n_steps_ == 2_002
 

@@ -150,16 +150,14 @@ class ShardedRows:
 
     def learn(self, common: Common, number: int, seconds: float | None) -> tuple[Common, float]:
         """Return the average after a round, and the mean loss before its steps."""
-        submit, n_shards = self.cluster.submit, len(self.shards)
+        submit, n_shards, name = self.cluster.submit, len(self.shards), f"round-{number}-shard"
         sent = submit(f"factors-{number}", as_is, common)
         seeds = self.random.integers(2**63, size=n_shards).tolist()
         sizes = [self._n_steps(len(part), (number - 1) * n_shards + k) for k, part in enumerate(self.parts)]
         arguments = zip(self.shards, seeds, sizes, strict=True)
         found: list[Learned] = self.cluster.results(
             [
-                submit(
-                    f"round-{number}-shard-{k}", learn, self.started, shard, sent, seed, n, self.n_taken, seconds
-                )
+                submit(f"{name}-{k}", learn_shard, self.started, shard, sent, seed, n, self.n_taken, seconds)
                 for k, (shard, seed, n) in enumerate(arguments)
             ]
         )
@@ -219,7 +217,7 @@ def prepare(started: Any, shard: Shard) -> Shard:
     return shard._replace(table=started._prepared(shard.table))
 
 
-def learn(
+def learn_shard(
     started: Any, shard: Shard, common: Common, seed: int, n_steps: int, n_taken: int, seconds: float | None
 ) -> Learned:
     """Return what a shard learns from common factors, within a time."""
