@@ -17,35 +17,25 @@ from sklearn.preprocessing import normalize
 
 from nearer import LabelRanker, LowRankSimilarity, datasets
 from nearer.metrics import average_precisions, label_ranking_map
+from nearer.similarity.low_rank.averaging import average_products
 from record import write
 
 N_SHARDS, N_ROUNDS, SPLITS = (2, 8), 4, range(2)
 MAX_JUDGED, N_TERMS = 2_000, 2_000
 
 
-def truncated(left, right, rank):
-    """Return factors of ``rank`` columns, of equal length, of left @ right.T."""
-    (q, r), (p, s) = np.linalg.qr(left), np.linalg.qr(right)
-    u, values, vt = np.linalg.svd(r @ s.T)
-    root = np.sqrt(values[:rank])
-    return q @ u[:, :rank] * root, p @ vt[:rank].T * root
-
-
 def average_similarities(models):
     """Set the mean of the products of the first model."""
-    model = models[0]
-    stacked = np.vstack([one.components_ for one in models]) / np.sqrt(len(models))
-    _, values, vt = np.linalg.svd(stacked, full_matrices=False)
-    rank = len(model.components_)
-    model.components_ = np.ascontiguousarray(values[:rank, None] * vt[:rank])
-    return model
+    (factor,) = average_products([(one.components_.T,) for one in models])
+    models[0].components_ = np.ascontiguousarray(factor.T)
+    return models[0]
 
 
 def average_rankers(models):
     model = models[0]
-    left = np.hstack([one.label_factors_ for one in models]) / len(models)
-    right = np.hstack([np.vstack([one.feature_factors_, one.intercept_factors_]) for one in models])
-    A, B = truncated(left, right, model.label_factors_.shape[1])
+    A, B = average_products(
+        [(one.label_factors_, np.vstack([one.feature_factors_, one.intercept_factors_])) for one in models]
+    )
     model.label_factors_, model.feature_factors_ = np.ascontiguousarray(A), np.ascontiguousarray(B[:-1])
     model.intercept_factors_ = B[-1].copy()
     model.intercept_ = A @ (model.constant_ * model.intercept_factors_)

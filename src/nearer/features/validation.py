@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
+from nearer.cluster import is_dask_collection
 from nearer.formats import FeatureTable
 
 SMALLEST = 1e-60  # a product of four such features does not underflow
@@ -17,9 +18,13 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
     """Call scikit-learn's ``validate_data``; columns of a FeatureTable are feature names, as a DataFrame's are."""
     if is_dask_collection(X):
         blocks = ", or call partial_fit with one block after another" if hasattr(model, "partial_fit") else ""
+        advice = (
+            f"pass X.compute() if that fits{blocks}. BilinearSimilarity(solver='sdca') and LowRankSimilarity learn from "
+            "Dask collections where they are, by fit"
+        )
         raise ValueError(
-            f"{type(model).__name__} takes features in memory, and X is a Dask {type(X).__name__}: pass X.compute() if "
-            f"that fits{blocks}. BilinearSimilarity(solver='sdca') learns from Dask collections where they are"
+            f"{type(model).__name__} takes features in memory, and X is a Dask {type(X).__name__}: "
+            f"{getattr(model, '_dask_advice', advice)}"
         )
     if not isinstance(X, FeatureTable):
         return validate_data(model, X, *args, reset=reset, **options)
@@ -34,11 +39,6 @@ def validate_table(model: Any, X: Any, *args: Any, reset: bool = True, **options
             "read them with read_features(path, columns=model.feature_names_in_)"
         )
     return checked
-
-
-def is_dask_collection(*values: Any) -> bool:
-    """Whether any of the values is an array, DataFrame or other collection of Dask, which numpy would load."""
-    return any(callable(getattr(type(value), "__dask_graph__", None)) for value in values)
 
 
 def validate_features(

@@ -167,6 +167,10 @@ class LabelRanker(RankingPredictor, StreamEstimator):
     )  # fmt: skip
     _solvers: ClassVar = SOLVERS
     _scales_features = True  # the closed form does
+    _dask_advice = (
+        "call partial_fit with one block after another, because averaged factors of shards rank worse than those of one "
+        "process, or pass X.compute() if that fits"
+    )
     _constraints: ClassVar = {
         "rank": either(AUTO, COUNT, NONE),
         "init": Constraint(_is_init, "'ridge', 'zero', 'identity', 'gaussian' or a pair of arrays"),

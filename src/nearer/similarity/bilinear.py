@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, identity
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.blas import blas_threads_for
+from nearer.cluster import Cluster
 from nearer.comparisons import Comparisons
 from nearer.comparisons.coerce import as_comparisons
 from nearer.comparisons.random_state import resumed_generator
@@ -22,7 +23,7 @@ from nearer.iterative import IterativeEstimator
 from nearer.monitor import Monitor, Result
 from nearer.parameters import AUTO, BOOL, COUNT, INFINITE, NONE, POSITIVE, SHARE, either, one_of, parametrized
 from nearer.psd import fix_signs, psd_factor
-from nearer.similarity.cluster import ClusterProblem, choose_regularization, connect, read_data, uses_cluster
+from nearer.similarity.cluster import ClusterProblem, choose_regularization, read_data, uses_cluster
 from nearer.similarity.cocoa import CoCoA
 from nearer.similarity.estimator import SimilarityEstimator
 from nearer.similarity.inputs import MIN_TRIPLETS, default_n_triplets, validate_input, weights_of_labelled
@@ -307,9 +308,9 @@ class BilinearSimilarity(IterativeEstimator, SimilarityEstimator):
                 "from Dask collections BilinearSimilarity learns with solver='sdca' or CoCoA(n_shards=…) and "
                 f"psd=False; got solver={self.solver!r} and psd={self.psd!r}. Or load the data: X.compute()"
             )
-        client, random = connect(), resumed_generator(self.random_state, 0)
+        cluster, random = Cluster(), resumed_generator(self.random_state, 0)
         with self._monitor(self.tol, max_iter=self.max_iter or CoCoA.default_max_iter) as monitor:
-            data = read_data(self, client, X, y, comparisons, sample_weight, random)
+            data = read_data(self, cluster, X, y, comparisons, sample_weight, random)
             ridge, alpha = self.regularization, None
             if isinstance(ridge, str):
                 with monitor.limited(SEARCH_SHARE):

@@ -14,11 +14,11 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from distributed import Future
 
+from nearer.cluster import Cluster
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.coerce import drop_zero_weights
-from nearer.embedding.engines.cluster import Cluster, chunks_of, joined, place
+from nearer.embedding.engines.cluster import ADVICE, chunks_of, joined, parts_of, place
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.problem import Problem
 
@@ -52,7 +52,7 @@ class DaskProblem(Problem):
         self, source: ComparisonSource, loss: Any, regularization: float, n_jobs: int, random: np.random.Generator
     ) -> None:
         super().__init__(loss, regularization, source.n_objects, random)
-        self.cluster, self.n_rounds = Cluster(), 0
+        self.cluster, self.n_rounds = Cluster(ADVICE), 0
         threads = self.cluster.threads()
         n_shards = max(1, min(sum(threads.values()), len(source) // FEWEST_ROWS))
         self.workers = place([None] * n_shards, threads)
@@ -117,14 +117,14 @@ class DaskProblem(Problem):
         """Return a seed per shard: a task that is repeated draws the same rows again."""
         return self.random.integers(2**63, size=self.n_parallel).tolist()
 
-    def _load(self, source: ComparisonSource) -> list[Future]:
+    def _load(self, source: ComparisonSource) -> list[Any]:
         """Return the shards, each on the worker that reads it."""
-        n_shards, parts, pieces = len(self.workers), self.cluster.parts_of(source), 1
+        n_shards, parts, pieces = len(self.workers), parts_of(source, self.cluster), 1
         if len(parts) < UNEVEN_PARTS * n_shards:  # read each part once, and deal its rows out
             pieces = n_shards // gcd(len(parts), n_shards)
         if pieces > 1:
             parts = [
-                part if isinstance(part, Future) else self.cluster.submit(f"part-{number}", read_part, part)
+                self.cluster.submit(f"part-{number}", read_part, part) if callable(part) else part
                 for number, part in enumerate(parts)
             ]
         dealt = [(part, piece) for part in parts for piece in range(pieces)]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 
+from nearer.cluster import is_dask_collection
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
 from nearer.features.validation import check_scale
@@ -22,6 +23,7 @@ from nearer.monitor import Judge, Monitor
 from nearer.parameters import AUTO, BOOL, COUNT, NONE, Constraint, either, one_of, parametrized
 from nearer.selection import FEW_CLASSES
 from nearer.similarity.inputs import default_n_triplets, validate_input
+from nearer.similarity.low_rank.averaging import fit_on_cluster
 from nearer.similarity.low_rank.held_out import hold_out_comparisons, hold_out_objects
 from nearer.similarity.low_rank.init import INITS, initial_factors, is_init, start_factor
 from nearer.similarity.low_rank.model import FactorModel
@@ -180,7 +182,33 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
     def _psd(self) -> bool:
         return not self._solver.general if self.psd is None else bool(self.psd)
 
+    def fit(self, X: Any, y: Any = None, *, comparisons: Any = None) -> Self:
+        """Learn from class labels or comparisons.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Features, one row per object. With labels also a Dask array or DataFrame: the workers of the active
+            `dask.distributed.Client` then learn, each thread from a random shard of the rows, and the products of
+            their factors are averaged in each of four rounds, of which each has a record of ``history_``. Start,
+            standardization and step size are those of the first shard; early stopping keeps the best of start and
+            rounds. ``n_steps`` is for all shards and rounds together; by default each takes twenty steps per object.
+        y : array of shape (n,), optional
+            Class labels. Triplets (x, x⁺, x⁻) are drawn such that x and x⁺ have the same label and x⁻ has another.
+            Rows with a negative label are unlabeled and left out, beside two classes that are not negative.
+        comparisons : Comparisons, array of shape (m, 3) or DataFrame, optional
+            Rows (a, b, c) of row numbers of X, in memory: a is more similar to b than to c. Then y is ignored.
+
+        Returns
+        -------
+        self
+        """
+        return self._checked_fit(X, y, comparisons)
+
     def _fit(self, X: Any, y: Any, comparisons: Any) -> None:
+        if is_dask_collection(X) or (comparisons is None and is_dask_collection(y)):
+            fit_on_cluster(self, X, y, comparisons)
+            return
         random = child_generator(self.random_state)
         table, labels, comparisons = self._validate(X, y, comparisons, reset=True)
         with self._stream_monitor() as monitor:
@@ -235,8 +263,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
                 objects, judge = hold_out_objects(
                     table, labels, fraction, self._metric, random, self.normalize_, self._holds_out_classes(labels)
                 )
-            sampler = LabelSampler(labels[objects], objects, self.sampling, self.negatives == "hard", random)
-            return sampler, STEPS_PER_OBJECT * len(objects), judge
+            return self._label_sampler(labels[objects], random, objects), STEPS_PER_OBJECT * len(objects), judge
         assert comparisons is not None  # exactly one of both
         if self.early_stopping is True:
             comparisons, judge = hold_out_comparisons(
@@ -275,8 +302,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
             random = resumed_generator(self.random_state, 0 if first else self.n_steps_)
             table, labels, comparisons = self._validate(X, y, comparisons, reset=first)
             if labels is not None:
-                objects = np.arange(len(labels))
-                sampler: Any = LabelSampler(labels, objects, self.sampling, self.negatives == "hard", random)
+                sampler: Any = self._label_sampler(labels, random)
                 n_steps = self.n_steps or default_n_triplets(len(labels), at_least=1)
             elif comparisons is not None:
                 sampler, n_steps = ComparisonSampler(comparisons, None), len(comparisons)
@@ -284,9 +310,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
             selected = getattr(self, "selection_", None)
             with self._stream_monitor(n_steps) as monitor:
                 if first:
-                    start = self._choose_start(table, labels, random, monitor, plain=False)
-                    table = self._prepared(table)
-                    model = self._start(start, table, sampler, random, monitor)
+                    table, model = self._first_model(table, labels, sampler, random, monitor)
                     if comparisons is not None:
                         sampler = ComparisonSampler(comparisons, None)  # from the first one again
                 else:
@@ -305,15 +329,37 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
             warn_of_single_members(labels, stacklevel=5)  # where fit is called
             labels = np.unique(labels, return_inverse=True)[1]
         check_scale(table)
-        if not isinstance(self.rank, str) and self.rank > table.shape[1]:
-            raise ValueError(
-                f"a rank of {self.rank} is more than X has features: at most n_features={table.shape[1]} is wanted"
-            )
+        self._check_rank(table.shape[1])
         if reset:
-            self.kind_, self.normalize_ = self._kind, self._normalizes
-            self.rank_ = min(RANKS[0], table.shape[1]) if isinstance(self.rank, str) else int(self.rank)
-            self.mean_ = self.scale_ = None
+            self._begin(table.shape[1])
         return table, labels, comparisons
+
+    def _check_rank(self, n_features: int) -> None:
+        if not isinstance(self.rank, str) and self.rank > n_features:
+            raise ValueError(
+                f"a rank of {self.rank} is more than X has features: at most n_features={n_features} is wanted"
+            )
+
+    def _begin(self, n_features: int) -> None:
+        """Forget what was learned."""
+        self.kind_, self.normalize_ = self._kind, self._normalizes
+        self.rank_ = min(RANKS[0], n_features) if isinstance(self.rank, str) else int(self.rank)
+        self.mean_ = self.scale_ = None
+
+    def _label_sampler(
+        self, labels: np.ndarray, random: np.random.Generator, objects: np.ndarray | None = None
+    ) -> LabelSampler:
+        """Return what draws triplets of objects, by default of all rows, from their labels."""
+        objects = np.arange(len(labels)) if objects is None else objects
+        return LabelSampler(labels, objects, self.sampling, self.negatives == "hard", random)
+
+    def _first_model(
+        self, table: Any, labels: np.ndarray | None, sampler: Any, random: np.random.Generator, monitor: Monitor
+    ) -> tuple[Any, FactorModel]:
+        """Return the rows to learn from and a model at its start; standardization and step size are set."""
+        start = self._choose_start(table, labels, random, monitor, plain=False)
+        table = self._prepared(table)
+        return table, self._start(start, table, sampler, random, monitor)
 
     def _choose_start(
         self, table: Any, labels: np.ndarray | None, random: np.random.Generator, monitor: Monitor, plain: bool

@@ -1,5 +1,6 @@
 """What early stopping holds out: objects that are queries among each other, or answers."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,25 @@ from nearer.similarity.neighbors import METRICS
 MAX_HELD_OUT = 1_000  # objects that are ranked against each other at every record
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """Objects that are ranked against each other, by number, and which of them are queries."""
+
+    objects: np.ndarray
+    is_query: np.ndarray
+
+    def judge(self, rows: Any, labels: np.ndarray, metric: str, normalizes: bool) -> Judge:
+        """Return a judge of models by these objects, whose rows of the table are given, with the labels of all."""
+        classes, compare = labels[self.objects], METRICS[metric]
+
+        def judge(model: Any) -> tuple[tuple[float, ...], dict[str, float]]:
+            queries, items = _vectors(rows, model, normalizes)
+            scores = compare.sign * compare.table(queries, items)
+            return _score(float(np.nanmean(average_precisions(scores, classes)[self.is_query])))
+
+        return judge
+
+
 def hold_out_objects(
     table: Any,
     labels: np.ndarray,
@@ -23,7 +43,15 @@ def hold_out_objects(
     normalizes: bool = False,
     by_classes: bool = False,
 ) -> tuple[np.ndarray, Judge]:
-    """Return the rows of the objects to learn from, and a judge of models that ranks the others.
+    """Return the rows of the objects to learn from, and a judge of models that ranks the others."""
+    learned_from, held_out = split_objects(labels, fraction, random, by_classes)
+    return learned_from, held_out.judge(table[held_out.objects], labels, metric, normalizes)
+
+
+def split_objects(
+    labels: np.ndarray, fraction: float, random: np.random.Generator, by_classes: bool = False
+) -> tuple[np.ndarray, HeldOut]:
+    """Return the numbers of the objects to learn from, and those held out, in order.
 
     A fraction of the objects of each class is held out, or a third of the classes with several objects. Of three to
     five classes that is one, which is looked for among held-out objects of the others.
@@ -42,22 +70,15 @@ def hold_out_objects(
             members = random.permutation(np.flatnonzero(labels == label))
             if len(members) >= 4:
                 out[members[: max(2, round(fraction * len(members)))]] = True
-    held_out = random.permutation(np.flatnonzero(out))[:MAX_HELD_OUT]
+    held_out = np.sort(random.permutation(np.flatnonzero(out))[:MAX_HELD_OUT])
     classes, sizes = np.unique(labels[held_out], return_counts=True)
     if len(classes) < 2 or not (sizes > 1).any():
         raise ValueError(
             f"early stopping holds out a fraction of {fraction:g} of each class of four objects or more; these are "
             f"{len(held_out)} objects of {len(classes)} classes, which cannot be ranked: give more objects"
         )
-    objects, classes_of_objects, compare = table[held_out], labels[held_out], METRICS[metric]
-    is_query = np.isin(classes_of_objects, new) if len(new) else np.ones(len(held_out), dtype=bool)
-
-    def judge(model: FactorModel) -> tuple[tuple[float, ...], dict[str, float]]:
-        queries, items = _vectors(objects, model, normalizes)
-        scores = compare.sign * compare.table(queries, items)
-        return _score(float(np.nanmean(average_precisions(scores, classes_of_objects)[is_query])))
-
-    return np.flatnonzero(~out), judge
+    is_query = np.isin(labels[held_out], new) if len(new) else np.ones(len(held_out), dtype=bool)
+    return np.flatnonzero(~out), HeldOut(held_out, is_query)
 
 
 def hold_out_comparisons(
