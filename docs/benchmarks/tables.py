@@ -38,7 +38,7 @@ def insert_columns(text: str, folder: Path) -> str:
         if unknown:
             raise ValueError(f"{mark[0]}: the record has no columns {', '.join(sorted(unknown))}")
         chosen = [row for row in rows if mark[2] is None or mark[2] in row]
-        return markdown_table([{name: row.get(name, "") for name in names} for row in chosen])
+        return markdown_table([{name.replace("_", " "): row.get(name, "") for name in names} for row in chosen])
 
     return COLUMNS.sub(found, text)
 

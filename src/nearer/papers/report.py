@@ -27,6 +27,7 @@ __all__ = [
     "write_report",
 ]
 
+LARGE = 10_000  # integers from which on digits are grouped
 HOLDS = {True: "holds", False: "does not hold", None: "cannot be decided here"}
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -41,10 +42,12 @@ th:first-child, td:first-child, .verdicts td { text-align: left; } .note { backg
 
 
 def format_cell(value: object, digits: int = 3) -> str:
-    """Return a number with that many significant digits, and anything else as text."""
+    """Return a number with that many significant digits, a large integer with commas, and anything else as text."""
     if isinstance(value, float) and math.isfinite(value):
         places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
         return f"{value:,.{max(0, places)}f}"
+    if isinstance(value, int) and abs(value) >= LARGE:
+        return f"{value:,}"
     if isinstance(value, dict | list):
         return json.dumps(value)
     return "–" if value is None else str(value).replace("\n", " ")
