@@ -54,7 +54,7 @@ format: $(VENV)/.for-check  ## format the code
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-bench-gpu: $(VENV)/.for-test  ## measure on this machine's GPU, beside PyTorch's own gradients
+bench-gpu: $(VENV)/.for-gpu  ## measure on this machine's GPU, beside PyTorch's own gradients
 	$(PY) benchmarks/gpu.py
 
 bench: $(VENV)/.for-test  ## measure against peers; the records go to docs/benchmarks/records
@@ -76,6 +76,7 @@ clean:  ## remove environments and everything built
 
 $(VENV)/.for-demo: EXTRAS := maps
 $(VENV)/.for-test: EXTRAS := $(TEST_EXTRAS)
+$(VENV)/.for-gpu: EXTRAS := test,gpu
 $(VENV)/.for-check: EXTRAS := $(TEST_EXTRAS),check
 $(VENV)/.for-docs: EXTRAS := docs
 

@@ -37,6 +37,7 @@ MAX_ITER, TOL = 200, 1e-5  # of the loss of a map that knows nothing
 NEAR = 0.01  # how near to the lowest loss the seconds are counted to, relative to it
 SETS, ROUNDS = 3, 5  # of rounds that are timed: sets take turns
 REPETITIONS = 3
+TRANSPORTED = (10_000, 100_000, 300_000, 1_000_000)  # objects
 HALF_SPEED = 0.02  # seconds for which a slow worker is stopped, and goes on
 
 
@@ -75,6 +76,7 @@ def main():
         with opened(8, source) as eight:
             compare_fits({8: eight}, start, test, lowest, 1, measured)
             measure_overhead(eight[0], source, start, measured)
+    measure_transport()
 
 
 def run(problem, name, start, test, after=None):
@@ -210,6 +212,25 @@ def measure_overhead(client, source, start, measured):
             "median ms": 1e3 * float(np.median(seconds[5:])),
         }
     )
+
+
+def measure_transport():
+    """Time rounds in which points and gradients travel and next to nothing is computed, for the model of cost."""
+    rows = []
+    for n_objects in TRANSPORTED:
+        triplets = np.random.default_rng(0).permuted(np.tile(np.arange(9, dtype=np.int32), (20_000, 1)), axis=1)
+        points = np.random.default_rng(1).normal(size=(n_objects, 10))
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(Path(folder, "triplets.npy"), triplets[:, :3])
+            with opened(2, scan(folder, n_objects=n_objects)) as (_, problem):
+                seconds = []
+                for _ in range(9):
+                    begun = time.perf_counter()
+                    problem.value_and_gradient(points)
+                    seconds.append(time.perf_counter() - begun)
+        row = {"objects": n_objects, "dims": 10, "workers": 2, "megabytes of points": points.nbytes / 1e6}
+        rows.append(row | {"shortest s": min(seconds[2:]), "median s": float(np.median(seconds[2:]))})
+    write("cluster_rounds", "Rounds of a Dask cluster on one machine with almost nothing to compute", rows)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 Per triplet, three rows of the points are read and three rows of the gradient are read and written. On a core, the
 arithmetic takes a fixed time, and a row that is not in the cache takes a time for the first line of 64 bytes and
 another for each further one. A GPU moves bytes at the rate of its cache or of its memory; triplets are sorted by
-anchor, so that two rows are left, and a launch takes a fixed time. On a cluster, points go to every worker and
-gradients come back, once per evaluation. The constants, three of a core and two of a GPU, are set by as many of the
-measured sizes; the others are the check. Reads the records `gradient_cost` and `gpu_gradient`.
+anchor, so that two rows are left, and a launch takes a fixed time. In a round of a cluster, points go from the client by
+the scheduler to a worker and from worker to worker, and gradients are summed on the same way back: as many transfers,
+one after the other, as `hops` says, and a fixed latency. The constants, three of a core, two of a GPU and two of a
+cluster, are set by as many of the measured sizes; the others are the check. Reads the records `gradient_cost`,
+`gpu_gradient` and `cluster_rounds`.
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ LINE = 64
 CORE_CACHE = 16e6  # bytes that a core has of the last cache, which two share
 GPU_CACHE, GPU_LAUNCH = 60e6, 2e-4  # bytes and seconds
 NETWORK = 1.25e9  # bytes per second between machines: ten gigabits
+ROUND_SET = [10_000, 1_000_000]  # objects
 CORE_SET = [(10_000, 10, "float64"), (1_000_000, 10, "float64"), (1_000_000, 32, "float64")]
 GPU_SET = [(100_000, 10), (1_000_000, 32)]
 SIZES = [
@@ -52,6 +55,16 @@ def gpu_terms(n: int, d: int) -> np.ndarray:
     return np.array([moved * (1 - share), moved * share])
 
 
+def hops(n_workers: int) -> float:
+    """Return the transfers of a round that wait for each other."""
+    return 2 * (2 + np.log2(n_workers))
+
+
+def round_terms(n: int, d: int, size: int, n_workers: int) -> np.ndarray:
+    """Return what latency and seconds per byte multiply."""
+    return np.array([1.0, hops(n_workers) * n * d * size])
+
+
 def main() -> None:
     core = {(row["objects"], row["dims"], row["dtype"]): row["ns per triplet"] for row in rows_of("gradient_cost")}
     core_constants = np.linalg.solve([core_terms(*key) for key in CORE_SET], [core[key] for key in CORE_SET])
@@ -74,7 +87,23 @@ def main() -> None:
             {"on": "H200", "objects": key[0], "dims": key[1], "dtype": "float32"}
             | compare(measured, model, key in GPU_SET)
         )
-    write("cost_model", "The model of cost and what was measured, nanoseconds per triplet of a gradient", rows)
+    rounds = {row["objects"]: row for row in rows_of("cluster_rounds")}
+    terms = {n: round_terms(n, row["dims"], 8, row["workers"]) for n, row in rounds.items()}
+    latency, per_byte = np.linalg.solve(
+        [terms[n] for n in ROUND_SET], [rounds[n]["shortest s"] for n in ROUND_SET]
+    )
+    for n, row in rounds.items():
+        model = float(terms[n] @ [latency, per_byte])
+        rows.append(
+            {"on": "a round of a cluster, seconds", "objects": n, "dims": row["dims"], "dtype": "float64"}
+            | compare(row["shortest s"], model, n in ROUND_SET)
+        )
+    per_byte = max(per_byte, 1 / NETWORK)
+    write(
+        "cost_model",
+        "The model of cost and what was measured: nanoseconds per triplet of a gradient, and seconds of rounds",
+        rows,
+    )
     sizes = []
     for n, d, m in SIZES:
         core_seconds = 1e-9 * m * float(core_terms(n, d, "float32") @ core_constants)
@@ -88,7 +117,7 @@ def main() -> None:
             "seconds per gradient: a core": core_seconds,
             "an H200": GPU_LAUNCH + 1e-9 * m * float(gpu_terms(n, d) @ gpu_constants),
             "100 cores": core_seconds / 100,
-            "network, per worker": 2 * points / NETWORK,
+            "a round of 100 workers": float(round_terms(n, d, 4, 100) @ [latency, per_byte]),
         })  # fmt: skip
     write("cost_sizes", "What the model says of a gradient in float32, up to 10^11 answers", sizes)
 

@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster: errors of tasks are raised as they are, and those of the cluster say what became of it."""
 
+import asyncio
 import time
 from contextlib import contextmanager
 
@@ -38,16 +39,40 @@ def test_results_come_in_order_and_the_error_of_a_task_as_it_is(workers, monkeyp
     assert tasks.results(futures) == [None, 0.5]
     with pytest.raises(ZeroDivisionError):
         tasks.results([tasks.submit("wrong", divide, 1, 0)])
-    with pytest.raises(FileNotFoundError):  # an OSError of a task is none of the cluster
+    with pytest.raises(FileNotFoundError, match="/no/such/file.*workers must find files under the same paths"):
         tasks.results([tasks.submit("missing", open, "/no/such/file")])
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
     monkeypatch.setattr(cluster, "WAIT_FOR_WORKERS", 0.1)
-    with local_cluster(0):
-        tasks = Cluster()
-        with pytest.raises(ConnectionError, match=f"the cluster at {tasks.scheduler} has no workers"):
-            tasks.threads()
+    with (
+        local_cluster(0) as workers,
+        pytest.raises(ConnectionError, match=f"the cluster at {workers.scheduler_address} has no workers"),
+    ):
+        Cluster()
+
+
+def test_workers_that_are_all_gone_end_the_wait(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "LOOK_AFTER", 0.05)
+    monkeypatch.setattr(cluster, "WAIT_FOR_WORKERS", 0.3)
+    tasks = Cluster(advice="do this")
+    workers.scale(0)
+    future = tasks.submit("never", divide, 1, 2)
+    with pytest.raises(ConnectionError, match="has lost all its workers; do this"):
+        tasks.results([future])
+
+
+def test_a_scheduler_that_does_not_answer_ends_the_wait(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "LOOK_AFTER", 0.05)
+    monkeypatch.setattr(cluster, "WAIT_FOR_WORKERS", 0.2)
+    tasks = Cluster(advice="do this")
+
+    async def silent():
+        await asyncio.sleep(5)
+
+    monkeypatch.setattr(tasks.client.scheduler, "ncores", silent, raising=False)
+    with pytest.raises(ConnectionError, match="does not answer; do this"):
+        tasks.results([tasks.submit("slow", time.sleep, 1.0)])
 
 
 def test_a_scheduler_that_is_gone_is_named_with_what_to_do(workers):

@@ -16,7 +16,7 @@ import numpy as np
 
 WAIT_FOR_WORKERS = 30.0  # seconds
 LOOK_FOR_WORKERS = 5.0  # seconds after which workers that have joined are found
-LOOK_AFTER = 5.0  # seconds of waiting for results, after which the client may have given up its scheduler
+LOOK_AFTER = 5.0  # seconds of waiting for results, after which scheduler and workers are looked for
 ATTEMPTS = 3  # to fetch results, if a connection breaks
 
 
@@ -59,6 +59,7 @@ class Cluster:
         self.scheduler = self.client.scheduler_info()["address"]
         self._looked = -np.inf
         self._threads: dict[str, int] = {}
+        self.threads()
 
     def threads(self) -> dict[str, int]:
         """Return the number of threads of each worker, as of some seconds ago; ConnectionError without any worker."""
@@ -107,16 +108,32 @@ class Cluster:
             return self._gather(futures)
 
     def _gather(self, futures: Sequence[Any]) -> list[Any]:
-        """Return results, looking from time to time whether the client still has a scheduler."""
+        """Return results, looking from time to time whether there still are a scheduler and workers.
+
+        Without either a client would wait forever.
+        """
         from distributed import wait
 
-        while not self._is_closed:  # a closed client would wait for ever
+        lost = None  # since when there are no workers
+        while not self._is_closed:
             try:
                 wait(list(futures), timeout=LOOK_AFTER)
             except TimeoutError:
+                lost = None if self._has_workers() else lost or time.monotonic()
+                if lost is not None and time.monotonic() > lost + WAIT_FOR_WORKERS:
+                    raise ConnectionError(
+                        f"the cluster at {self.scheduler} has lost all its workers; {self.advice}"
+                    ) from None
                 continue
             return list(self.client.gather(list(futures)))
         raise CancelledError
+
+    def _has_workers(self) -> bool:
+        """Whether there are workers; ConnectionError if the scheduler does not answer."""
+        try:
+            return bool(self.client.sync(self.client.scheduler.ncores, callback_timeout=WAIT_FOR_WORKERS))
+        except TimeoutError:
+            raise ConnectionError(f"the scheduler at {self.scheduler} does not answer; {self.advice}") from None
 
     @property
     def _is_closed(self) -> bool:
@@ -142,5 +159,9 @@ class Cluster:
                 raise ConnectionError(
                     f"the scheduler at {self.scheduler} no longer answers, or has dropped the tasks of this fit; "
                     f"{self.advice} ({first_line})"
+                ) from error
+            if isinstance(error, FileNotFoundError):
+                raise FileNotFoundError(
+                    f"{first_line} (a worker did not find it: workers must find files under the same paths)"
                 ) from error
             raise

@@ -193,6 +193,8 @@ def test_the_engine_is_found_by_the_client_and_takes_sources_only(client):
 
     answers = simulated()
     assert engine_of(source([answers]), "cpu") is DaskProblem
+    with pytest.raises(ValueError, match="device='cuda' is for this machine, and a Dask client is active"):
+        engine_of(source([answers]), "cuda")
     assert engine_of(answers, "cpu") is CPUProblem
 
 

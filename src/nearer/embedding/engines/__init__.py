@@ -46,6 +46,11 @@ def memory_engine(device: str) -> Engine:
 def engine_of(data: Comparisons | ComparisonSource, device: str) -> Engine:
     """Return the engine for all comparisons of a fit."""
     if isinstance(data, ComparisonSource) and has_cluster():
+        if device not in ("cpu", "auto"):
+            raise ValueError(
+                f"device={device!r} is for this machine, and a Dask client is active, whose workers compute on their "
+                "processors: leave device out, or close the client"
+            )
         return engine_by_name("dask")
     engine = memory_engine(device)
     return engine_by_name("files") if isinstance(data, ComparisonSource) and engine is CPUProblem else engine

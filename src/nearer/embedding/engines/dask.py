@@ -143,7 +143,7 @@ class DaskProblem(Problem):
         self.n_rounds += 1
         submit, what = self.cluster.submit, f"{name}-{self.n_rounds}"
         self.workers = place(self.workers, self.cluster.threads())
-        is_small = self.n_parallel * nbytes(arrays) <= SMALL
+        is_small = self.n_parallel * max(nbytes(arrays), 8 * self.n_objects) <= SMALL  # of points and of results
         sent = arrays if is_small else submit(f"points-{what}", as_is, arrays)
         own = [()] * self.n_parallel if arguments is None else arguments
         futures = [
