@@ -39,7 +39,7 @@ def test_results_come_in_order_and_the_error_of_a_task_as_it_is(workers, monkeyp
     assert tasks.results(futures) == [None, 0.5]
     with pytest.raises(ZeroDivisionError):
         tasks.results([tasks.submit("wrong", divide, 1, 0)])
-    with pytest.raises(FileNotFoundError, match="/no/such/file.*workers must find files under the same paths"):
+    with pytest.raises(FileNotFoundError, match=r"/no/such/file.*workers must find files under the same paths"):
         tasks.results([tasks.submit("missing", open, "/no/such/file")])
 
 
