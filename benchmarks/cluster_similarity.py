@@ -15,7 +15,7 @@ from nearer import BilinearSimilarity
 from nearer.datasets import load_letter, load_vehicle
 from nearer.similarity import CoCoA
 from nearer.similarity.problem import Problem
-from nearer.similarity.shards import Shard
+from nearer.similarity.shards import TripletShard
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 from record import write
@@ -31,7 +31,7 @@ def plain_rounds(X, answers, regularization, n_shards):
     problem = Problem(Triplets(X, answers.rows), regularization)
     random = np.random.default_rng(0)
     parts = np.array_split(np.argsort(answers.rows[:, 0], kind="stable"), n_shards)
-    shards = [Shard(Triplets(X, answers.rows[part]), len(part) / len(answers)) for part in parts]
+    shards = [TripletShard(Triplets(X, answers.rows[part]), len(part) / len(answers)) for part in parts]
     alpha, matrix = np.zeros(len(answers)), np.zeros((X.shape[1],) * 2)
     for number in range(N_PLAIN + 1):
         gap = problem.evaluate(matrix, alpha)["gap"]

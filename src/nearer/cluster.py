@@ -83,6 +83,10 @@ class Cluster:
         with self._explained(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return self.client.submit(function, *arguments, key=f"nearer-{name}-{self.token}", **where)
 
+    def send(self, name: str, value: Any) -> Any:
+        """Return the future of a value, for several tasks; as a task it can be repeated where its worker dies."""
+        return self.submit(name, as_is, value)
+
     def compute(self, lazy: Iterable[Any], function: Callable | None = None) -> list[Any]:
         """Return futures of lazy parts of a Dask collection, or of what a function makes of each."""
         from dask import delayed
@@ -165,3 +169,8 @@ class Cluster:
                     f"{first_line} (a worker did not find it: workers must find files under the same paths)"
                 ) from error
             raise
+
+
+def as_is(value: Any) -> Any:
+    """Return a value that comes with its task."""
+    return value

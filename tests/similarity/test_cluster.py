@@ -14,7 +14,7 @@ from literal_similarity import problem, tables
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, LabelRanker, scan, write
 from nearer.similarity import CoCoA
-from nearer.similarity.shards import Shard
+from nearer.similarity.shards import TripletShard
 from nearer.similarity.triplets import Triplets
 from nearer.simulate import comparisons_from_labels
 
@@ -48,7 +48,7 @@ def test_steps_of_a_shard_are_those_of_the_formula(kind, d, weighted):
     M, alpha = random.normal(size=(d, d)) / d, random.normal(size=len(rows))
     picks = random.integers(len(part), size=200, dtype=np.int32)
     wanted = literal.cocoa_shard(X, rows, shares, RIDGE, M, alpha, part, picks, sigma=8.0)
-    shard = Shard(Triplets(tables(X)[kind], rows[part], weights[part]), shares[part].sum())
+    shard = TripletShard(Triplets(tables(X)[kind], rows[part], weights[part]), shares[part].sum())
     found = shard.ascend(M, alpha[part], RIDGE, 8.0, picks)
     np.testing.assert_allclose(found[0], wanted[0], atol=1e-12)
     np.testing.assert_allclose(found[1], wanted[1], atol=1e-12)

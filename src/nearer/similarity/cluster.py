@@ -1,6 +1,6 @@
 """Features and triplets on a Dask cluster: the problem that `CoCoA` solves.
 
-Blocks of features stay where they are, or are made where there is room. Triplets are few numbers each, so the client
+Blocks of features stay on the workers that have them. Triplets are few numbers each, so the client
 draws or reads all of them, sorts them by their anchor and cuts them into shards. A shard gets a table of the rows that
 it mentions, from whatever blocks have them; that happens once. A round then sends M to the workers, for the gap and for
 the steps, and its dual variables to every shard, and gets these and the change of M back::
@@ -60,7 +60,7 @@ BLOCK_ENTRIES = 1 << 20  # numbers in a block of a table that comes from memory
 def uses_cluster(solver: Any, *data: Any) -> bool:
     """Whether to learn on the cluster: if the solver asks, if data are Dask collections, or files and a client is there.
 
-    Data in memory are never sent unasked.
+    Data in memory are sent to the workers only if the solver asks for that.
     """
     if isinstance(solver, CoCoA) or is_dask_collection(*data):
         return True
@@ -220,7 +220,7 @@ class ClusterProblem:
         """Return what a function finds for each shard, in their order."""
         self.n_rounds += 1
         submit, what = self.cluster.submit, f"{what}-{self.n_rounds}"
-        common = submit(f"matrix-of-{what}", np.copy, matrix)
+        common = self.cluster.send(f"matrix-of-{what}", matrix)
         futures = [
             submit(f"{what}-shard-{number}", function, shard, alpha[part], number, common, *arguments)
             for number, (shard, part) in enumerate(zip(self.shards, self.parts, strict=True))

@@ -15,7 +15,7 @@ from nearer.similarity.triplets import Triplets
 
 
 @dataclass(frozen=True)
-class Shard:
+class TripletShard:
     """Some of the triplets, with a table of the rows that they mention, and their part of the weight of all."""
 
     triplets: Triplets
@@ -87,18 +87,18 @@ def stack(tables: list[Any]) -> Any:
     return csr_array(vstack(tables, format="csr")) if issparse(tables[0]) else np.concatenate(tables)
 
 
-def make_shard(tables: list[Any], rows: np.ndarray, weights: np.ndarray | None, share: float) -> Shard:
+def make_shard(tables: list[Any], rows: np.ndarray, weights: np.ndarray | None, share: float) -> TripletShard:
     """Return a shard of triplets over the rows of some tables."""
-    return Shard(Triplets(stack(tables), rows.copy(), weights), share)
+    return TripletShard(Triplets(stack(tables), rows.copy(), weights), share)
 
 
-def evaluate_shard(shard: Shard, alpha: np.ndarray, number: int, matrix: np.ndarray) -> tuple[float, float]:
+def evaluate_shard(shard: TripletShard, alpha: np.ndarray, number: int, matrix: np.ndarray) -> tuple[float, float]:
     """Return the parts of loss and gap; compiled loops are for arrays that can be written to."""
     return shard.evaluate(np.require(matrix, requirements="W"), alpha.copy())
 
 
 def ascend_shard(
-    shard: Shard,
+    shard: TripletShard,
     alpha: np.ndarray,
     number: int,
     matrix: np.ndarray,
@@ -113,7 +113,7 @@ def ascend_shard(
 
 
 def matrix_of_shard(
-    shard: Shard, alpha: np.ndarray, number: int, matrix: np.ndarray, regularization: float
+    shard: TripletShard, alpha: np.ndarray, number: int, matrix: np.ndarray, regularization: float
 ) -> np.ndarray:
     """Return the part of M(α); the matrix is not used."""
     return shard.matrix(alpha.copy(), regularization)

@@ -58,7 +58,10 @@ class DaskProblem(Problem):
         self.workers = place([None] * n_shards, threads)
         shards = self._load(source)
         sizes = self.cluster.results(
-            [self.cluster.submit(f"size-{number}", Shard.size, shard) for number, shard in enumerate(shards)]
+            [
+                self.cluster.submit(f"size-{number}", ComparisonShard.size, shard)
+                for number, shard in enumerate(shards)
+            ]
         )
         self.shards = [shard for shard, (n_rows, _, _) in zip(shards, sizes, strict=True) if n_rows]
         self.workers = [worker for worker, (n_rows, _, _) in zip(self.workers, sizes, strict=True) if n_rows]
@@ -75,18 +78,18 @@ class DaskProblem(Problem):
 
     def value_and_gradient(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient, ridge included."""
-        value, gradient = self._sum("gradient", Shard.value_and_gradient, points)
+        value, gradient = self._sum("gradient", ComparisonShard.value_and_gradient, points)
         gradient += points.dtype.type(self.ridge) * points
         return value + 0.5 * self.ridge * float(np.vdot(points, points)), gradient
 
     def energies(self, points: np.ndarray) -> np.ndarray:
         """Return for each object the sum of the squared pulls of all comparisons on it."""
-        (energies,) = self._sum("energies", Shard.energies, points)
+        (energies,) = self._sum("energies", ComparisonShard.energies, points)
         return np.minimum(energies, np.finfo(np.float64).max)
 
     def mentioned(self) -> np.ndarray:
         """Return for each object whether a comparison mentions it."""
-        (counts,) = self._sum("mentioned", Shard.mentioned, None)
+        (counts,) = self._sum("mentioned", ComparisonShard.mentioned, None)
         return counts > 0
 
     def svrg_run(
@@ -104,13 +107,13 @@ class DaskProblem(Problem):
             (seed, self.ridge, step_size, steps, batch_size, stop_at if number == drawn else None)
             for number, seed in enumerate(self._seeds())
         ]
-        end, middle = self._sum("svrg", Shard.svrg_run, (snapshot, gradient), arguments)
+        end, middle = self._sum("svrg", ComparisonShard.svrg_run, (snapshot, gradient), arguments)
         return end, middle if stop_at is not None else end
 
     def sgd_run(self, points: np.ndarray, step_size: float, steps: int) -> np.ndarray:
         """Return the mean of the points after that many plain stochastic steps in each shard."""
         arguments = [(seed, self.ridge, step_size, steps) for seed in self._seeds()]
-        (end,) = self._sum("sgd", Shard.sgd_run, points, arguments)
+        (end,) = self._sum("sgd", ComparisonShard.sgd_run, points, arguments)
         return end
 
     def _seeds(self) -> list[int]:
@@ -144,7 +147,7 @@ class DaskProblem(Problem):
         submit, what = self.cluster.submit, f"{name}-{self.n_rounds}"
         self.workers = place(self.workers, self.cluster.threads())
         is_small = self.n_parallel * max(nbytes(arrays), 8 * self.n_objects) <= SMALL  # of points and of results
-        sent = arrays if is_small else submit(f"points-{what}", as_is, arrays)
+        sent = arrays if is_small else self.cluster.send(f"points-{what}", arrays)
         own = [()] * self.n_parallel if arguments is None else arguments
         futures = [
             submit(f"{what}-shard-{number}", function, shard, share, sent, *more, worker=worker)
@@ -162,7 +165,7 @@ class DaskProblem(Problem):
         return [np.array(term) if isinstance(term, np.ndarray) else term for term in total]  # writable
 
 
-class Shard:
+class ComparisonShard:
     """Comparisons that one thread of a worker computes with, and the compiled loops over them."""
 
     def __init__(self, comparisons: Comparisons, loss: Any) -> None:
@@ -175,7 +178,7 @@ class Shard:
 
     def __reduce__(self) -> tuple:
         """Leave out the compiled loops, and what they have at hand."""
-        return Shard, (self.comparisons, self.loss)
+        return ComparisonShard, (self.comparisons, self.loss)
 
     def __sizeof__(self) -> int:
         """Return the bytes that a worker would have to send; Dask asks."""
@@ -239,7 +242,7 @@ def read_part(part: Callable[[], Iterable[Comparisons]]) -> Comparisons:
     return joined(part())
 
 
-def load_shard(parts: list[Any], pieces: tuple[int, ...], n_pieces: int, loss: Any) -> Shard:
+def load_shard(parts: list[Any], pieces: tuple[int, ...], n_pieces: int, loss: Any) -> ComparisonShard:
     """Return a shard of parts, of each of them one piece: every ``n_pieces``-th row."""
     chosen = []
     for part, piece in zip(parts, pieces, strict=True):
@@ -247,17 +250,12 @@ def load_shard(parts: list[Any], pieces: tuple[int, ...], n_pieces: int, loss: A
             weights = None if chunk.weights is None else chunk.weights[piece::n_pieces]
             rows = Comparisons(chunk.rows[piece::n_pieces], n_objects=chunk.n_objects, weights=weights)
             chosen.append(drop_zero_weights(rows))
-    return Shard(joined(chunk for chunk in chosen if len(chunk)), loss)
+    return ComparisonShard(joined(chunk for chunk in chosen if len(chunk)), loss)
 
 
 def nbytes(arrays: Any) -> int:
     """Return the bytes of an array, of several or of none."""
     return sum(array.nbytes for array in (arrays if isinstance(arrays, tuple) else (arrays,)) if array is not None)
-
-
-def as_is(arrays: Any) -> Any:
-    """Return arrays that come with the task."""
-    return arrays
 
 
 def add_up(results: list[tuple]) -> tuple:

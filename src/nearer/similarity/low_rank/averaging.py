@@ -33,7 +33,7 @@ FEWEST_ROWS = 100  # of a shard
 Factors = tuple[np.ndarray, ...]
 
 
-class Shard(NamedTuple):
+class RowShard(NamedTuple):
     """Some of the rows, and their classes."""
 
     table: Any
@@ -151,7 +151,7 @@ class ShardedRows:
     def learn(self, common: Common, number: int, seconds: float | None) -> tuple[Common, float]:
         """Return the average after a round, and the mean loss before its steps."""
         submit, n_shards, name = self.cluster.submit, len(self.shards), f"round-{number}-shard"
-        sent = submit(f"factors-{number}", as_is, common)
+        sent = self.cluster.send(f"factors-{number}", common)
         seeds = self.random.integers(2**63, size=n_shards).tolist()
         sizes = [self._n_steps(len(part), (number - 1) * n_shards + k) for k, part in enumerate(self.parts)]
         arguments = zip(self.shards, seeds, sizes, strict=True)
@@ -197,12 +197,12 @@ def for_workers(model: Any) -> Any:
     return sent
 
 
-def make_shard(tables: list[Any], labels: np.ndarray) -> Shard:
+def make_shard(tables: list[Any], labels: np.ndarray) -> RowShard:
     """Return a shard of the rows of some tables."""
-    return Shard(stack(tables), labels)
+    return RowShard(stack(tables), labels)
 
 
-def find_start(model: Any, shard: Shard, seed: int) -> Any:
+def find_start(model: Any, shard: RowShard, seed: int) -> Any:
     """Return the model with start, standardization and step size found by a shard."""
     model, random = copy(model), np.random.default_rng(seed)
     with model._stream_monitor() as monitor:
@@ -212,13 +212,13 @@ def find_start(model: Any, shard: Shard, seed: int) -> Any:
     return model
 
 
-def prepare(started: Any, shard: Shard) -> Shard:
+def prepare(started: Any, shard: RowShard) -> RowShard:
     """Return a shard with rows as they are learned from."""
     return shard._replace(table=started._prepared(shard.table))
 
 
 def learn_shard(
-    started: Any, shard: Shard, common: Common, seed: int, n_steps: int, n_taken: int, seconds: float | None
+    started: Any, shard: RowShard, common: Common, seed: int, n_steps: int, n_taken: int, seconds: float | None
 ) -> Learned:
     """Return what a shard learns from common factors, within a time."""
     model = copy(started)
@@ -236,8 +236,3 @@ def factors_of(model: Any) -> Common:
     """Return the learned factors of an estimator."""
     names = [name for name in ("query_components_", "components_") if hasattr(model, name)]
     return Common(tuple(getattr(model, name).T for name in names))
-
-
-def as_is(value: Any) -> Any:
-    """Return a value that comes with the task."""
-    return value
