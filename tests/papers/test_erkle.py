@@ -94,3 +94,36 @@ def test_the_published_code_is_worse_than_the_optimum_and_tau_is_chosen_without_
     assert (by, tau) == ("validation", same)
     published = erkle.published_batch(data.train, "ste", tau, 100)
     assert erkle.share_wrong(published, data.test) > erkle.share_wrong(kernel, data.test) + 0.02
+
+
+def noise_results(rise, n_seeds):
+    """Errors of ERKLE at 0 and 20 %, of which PA-ERKLE has the lower ones, and a rise that is larger by `rise`."""
+    for name in ("music", "cars"):
+        for method, level in (("PA-ERKLE, β = 1", 0.0), ("STE-ERKLE, δ = 1, β = 1", 0.1)):
+            for seed in range(n_seeds):
+                for share in (0.0, 0.2):
+                    error = 0.2 + level + share + 0.01 * seed + 0.001 * share * seed
+                    error += rise if share and not level else 0.0
+                    yield {"data": name, "method": method, "flipped": share, "seed": seed}, {"test": error}
+
+
+def test_robust_to_noise_is_what_rises_less_and_not_what_is_lower():
+    noise = erkle.Noise()
+
+    def robust(rise, n_seeds=3):
+        results = list(noise_results(rise, n_seeds))
+        return noise.verdicts(noise.table(results), results)[0].holds
+
+    assert robust(0.05) is False
+    assert robust(-0.05) is True
+    assert robust(-0.05, n_seeds=2) is None
+
+
+def test_curves_are_compared_on_the_seeds_that_both_have():
+    one = {10: {seed: 0.1 + 0.1 * seed for seed in range(5)}}
+    other = {10: {seed: 0.12 + 0.1 * seed + 1e-3 * (seed % 2) for seed in range(2, 5)}}
+    assert erkle.is_below(one, other) is True
+    assert erkle.is_below(other, one) is False
+    assert erkle.is_below(other, one, slack=0.05) is True
+    assert erkle.is_below(one, {10: {0: 0.9, 1: 0.9}}) is None
+    assert erkle.few_trials({10: {0: 0.9}}) == " (1 trial)"
