@@ -148,10 +148,16 @@ def mean_and_error(values: Sequence[float] | Floats) -> tuple[float, float | Non
     return float(np.mean(values)), error
 
 
-def counted(values: Sequence[float | None]) -> str:
+def counted(values: Sequence[float | str | None]) -> str:
     """Return how often each value was chosen."""
-    texts = [f"{value:.2g}" for value in values if value is not None]
-    return ", ".join(f"{text} ({texts.count(text)})" for text in sorted(set(texts), key=float))
+    known = sorted(value for value in values if value is not None)
+    texts = [
+        f"{float(f'{value:.2g}'):g}"
+        if isinstance(value, float)
+        else format(value, "," if isinstance(value, int) else "")
+        for value in known
+    ]
+    return ", ".join(f"{text} ({texts.count(text)})" for text in dict.fromkeys(texts))
 
 
 def retrieval_rows(results: Sequence[tuple[Trial, Any]], printed: Callable[[str, str], float | None]) -> list[Row]:
