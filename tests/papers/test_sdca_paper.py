@@ -1,11 +1,14 @@
 """The experiments of the SDCA paper: they run, keep to their protocol, and reproduce known figures."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from extras import needs
 from nearer import BilinearSimilarity
-from nearer.papers import sdca
+from nearer.papers import PAPERS, experiments, sdca
 from nearer.papers.report import figure_of, markdown
 from nearer.papers.run import run_experiment
 from nearer.similarity import OASIS, SDCA
@@ -240,3 +243,16 @@ def test_online_losses_of_one_split_decide_nothing():
 
     assert verdicts(3) == [False, False, False, False, True, True, None]
     assert verdicts(None) == [None] * 7
+
+
+def test_the_page_names_the_data_that_cannot_be_downloaded():
+    page = (Path(__file__).resolve().parents[2] / "docs/papers.md").read_text(encoding="utf-8")
+    by_hand = {
+        name
+        for paper in PAPERS
+        for experiment in experiments(paper).values()
+        for name in experiment.data
+        if sdca.datasets.SOURCES[name].by_hand
+    }
+    sentence = page.partition("cannot be downloaded automatically")[0].rpartition("\n\n")[2]
+    assert set(re.findall(r"`(\w+)`", sentence)) == by_hand

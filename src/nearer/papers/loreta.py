@@ -308,7 +308,7 @@ class Figure3(Experiment):
             "stops": [3_000, 10_000, 30_000, 100_000, 200_000], "pairs": 8_000,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.5, "full": 220.0}
+    minutes: ClassVar = {"quick": 2.0, "full": 110.0}
     reduced = "the polar geometry, whose steps cost more, at ranks 10 and 30 only"
     curves: ClassVar = ("LORETA-PSD", "LORETA")  # whose mAP is followed along the steps
 
@@ -792,7 +792,7 @@ class Figure4Delicious(Figure4):
         "quick": {"ranks": [50], "inits": list(STARTS), "splits": 3, "steps": [10_000], "rows": 4_000},
         "full": {**Figure4.sizes["full"], "ranks": [10, 20, 50, 100, 150]},
     }
-    minutes: ClassVar = {"quick": 0.7, "full": 30.0}
+    minutes: ClassVar = {"quick": 0.7, "full": 15.0}
 
 
 class Figure5(Experiment):
@@ -984,7 +984,7 @@ class Figure5Delicious(Figure5):
         "quick": {**Figure5.sizes["quick"], "ranks": [50], "inits": ["zero"], "rows": 4_000},
         "full": {**Figure5.sizes["full"], "ranks": [10, 20, 50, 100, 150]},
     }
-    minutes: ClassVar = {"quick": 0.8, "full": 60.0}
+    minutes: ClassVar = {"quick": 0.8, "full": 30.0}
 
 
 EXPERIMENTS = (Figure3(), Figure4(), Figure4Delicious(), Figure5(), Figure5Delicious())
