@@ -308,7 +308,7 @@ class Figure3(Experiment):
             "stops": [3_000, 10_000, 30_000, 100_000, 200_000], "pairs": 8_000,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 2.0, "full": 110.0}
+    minutes: ClassVar = {"quick": 2.0, "full": 70.0}
     reduced = "the polar geometry, whose steps cost more, at ranks 10 and 30 only"
     curves: ClassVar = ("LORETA-PSD", "LORETA")  # whose mAP is followed along the steps
 
