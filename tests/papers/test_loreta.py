@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from scipy.linalg import expm
 from scipy.sparse import csr_array
 
-from nearer.papers import experiments
+from nearer.papers import experiments, loreta
 from nearer.papers.loreta import EXPERIMENTS, Documents, Labelled, Polar, choose, rung
 from nearer.ranking import LORETA, LabelRanker
 
@@ -38,12 +38,44 @@ def test_trials_of_all_scales_differ(scale):
 
 
 def test_the_ladder_is_extended_until_the_best_is_inside():
-    found = choose(lambda size: [np.exp(-abs(np.log10(size / 100.0))), 0.0], -2, [10, 20])
+    found = choose(lambda size, steps: [np.exp(-abs(np.log10(size / 100.0))), 0.0], -2, [10, 20])
     assert (found["step size"], found["steps"]) == (100.0, 10)
     assert list(found["tried"])[-1] == "300"  # one beyond
     assert [rung(place) for place in (-3, -1, 0, 1, 2)] == [0.03, 0.3, 1.0, 3.0, 10.0]
-    diverges = choose(lambda size: [0.0 if size > 1e-3 else 1.0 - size], 4, [10])
+    diverges = choose(lambda size, steps: [0.0 if size > 1e-3 else 1.0 - size], 4, [10])
     assert diverges["inner mAP"] > 0.9
+
+
+def test_the_number_of_steps_is_chosen_at_the_step_size_of_the_ladder():
+    calls = []
+
+    def judge(size, steps):
+        calls.append((size, tuple(steps)))
+        return [np.exp(-abs(np.log10(size))) + (0.1 if n == 40 else 0.0) for n in steps]
+
+    found = choose(judge, 0, [10, 20, 40], [10, 20])
+    assert (found["step size"], found["steps"]) == (1.0, 40)
+    assert len(calls) == len(set(calls))
+    assert [size for size, steps in calls if 40 in steps] == [1.0]
+
+
+@pytest.mark.parametrize("name", ["figure4", "figure5"])
+def test_values_are_chosen_without_the_test_rows_of_any_split(name, data_set, monkeypatch):
+    data_set("corel5k")
+    seen = []
+
+    def choose_for_labels(part, trial, init, seed):
+        seen.append(part)
+        return {"step size": float(seed + 1), "steps": 100, "inner mAP": 0.1, "tried": {}}
+
+    monkeypatch.setattr(loreta, "choose_for_labels", choose_for_labels)
+    experiment = experiments("loreta")[name]
+    trials = experiment.trials(**{**experiment.sizes["tiny"], "splits": 2})
+    trial = next(trial for trial in trials if trial["method"] == "PA")
+    result = experiment.run(trial)
+    assert result["step size"] == [1.0, 2.0]
+    for part, split in zip(seen, loreta.label_splits(trial), strict=True):  # each from its own split
+        assert (part.X != split.X).nnz == 0
 
 
 def test_held_out_rows_are_not_learned_from():

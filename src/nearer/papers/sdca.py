@@ -7,17 +7,19 @@ with which test rows retrieve test rows of their class (Tables 2 to 4), and the 
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.decomposition import PCA
 
 from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity, datasets
 from nearer.metrics import average_precisions, mean_average_precision, retrieval_map_scorer
 from nearer.papers.experiment import Experiment, Row, Trial, Verdict
+from nearer.papers.statistics import FEWEST, all_hold, is_higher, is_lower, mean_and_error, rounded
 from nearer.psd import project_psd
 from nearer.similarity import OASIS, Euclidean
 from nearer.simulate import comparisons_from_labels
@@ -31,6 +33,7 @@ TRIPLETS = 10_000
 REGULARIZATIONS = (0.0025, 0.005, 0.01)  # λ of the paper, for columns in [-1, 1]
 STEP_SIZES = (0.01, 0.125, 0.5)  # η of the paper, for ITML and LEGO
 CAPS = (0.01, 0.1, 1.0)  # C of OASIS, of which the paper says nothing
+SMALLEST, LARGEST = 1e-9, 1e4  # of a grid that is extended
 SETS: dict[str, Callable[[], Any]] = {
     "vehicle": datasets.load_vehicle,
     "vowel": datasets.load_vowel,
@@ -91,11 +94,15 @@ def map_of_matrix(matrix: Floats, part: Part) -> float:
 
 @dataclass(frozen=True)
 class Method:
-    """How a learner is made from the value to choose and a seed, the values tried, and what it learns from."""
+    """How a learner is made from the value to choose and a seed, the values tried, and what it learns from.
+
+    A grid that the paper does not give is extended, by factors of ten, until the best value is not at its end.
+    """
 
     make: Callable[[Any, int], Any]
     values: tuple[Any, ...] = (None,)
     from_labels: bool = False
+    extend: bool = False
 
     def fit(self, part: Part, value: Any, seed: int) -> Any:
         """Return the learner, fitted to the training part; a number of passes that is given may be too small."""
@@ -104,19 +111,40 @@ class Method:
             warnings.simplefilter("ignore")
             return self.make(value, seed).fit(part.X, **known)
 
-    def choose(self, inner: Part, seed: int) -> Any:
-        """Return the value whose model retrieves best among the held-out rows of an inner split."""
+    def choose(self, inner: Part, seed: int) -> tuple[Any, dict[Any, float]]:
+        """Return the value whose model retrieves best among the held-out rows of an inner split, and all scores."""
         if len(self.values) == 1:
-            return self.values[0]
-        scores = [test_map(self.fit(inner, value, seed), inner) for value in self.values]
-        return self.values[int(np.argmax(scores))]
+            return self.values[0], {}
+        return search(
+            lambda value: test_map(self.fit(inner, value, seed), inner), self.values, 10.0 if self.extend else None
+        )
 
     def run(self, whole: Part, inner: Part, seed: int) -> Row:
         """Choose on the inner split, learn from the training part, and retrieve among the test rows."""
-        value = self.choose(inner, seed)
+        value, scores = self.choose(inner, seed)
         model = self.fit(whole, value, seed)
         chosen = getattr(model, "regularization_", None) if value is None else value
-        return {"mAP": test_map(model, whole), "chosen": chosen}
+        return {"mAP": test_map(model, whole), "chosen": chosen, "tried": sorted(scores)}
+
+    def at_edge(self, result: Row) -> bool:
+        """Whether the chosen value is at an end of the values tried, so that one beyond may be better."""
+        tried = result.get("tried", self.values)  # records from before the grid was extended have the values only
+        return len(tried) > 1 and result["chosen"] in (min(tried), max(tried))
+
+
+def search(
+    score: Callable[[float], float], values: Sequence[float], factor: float | None
+) -> tuple[float, dict[float, float]]:
+    """Return the value of the highest score, and all scores; extend the grid by a factor until the best is inside."""
+    scores = {value: score(value) for value in values}
+    while True:
+        best = max(scores, key=lambda value: scores[value])
+        beyond = None
+        if factor is not None and best in (min(scores), max(scores)):
+            beyond = float(f"{best / factor if best == min(scores) else best * factor:.3g}")
+        if beyond is None or not SMALLEST <= beyond <= LARGEST:
+            return best, scores
+        scores[beyond] = score(beyond)
 
 
 def sdca(value: float, seed: int) -> BilinearSimilarity:
@@ -135,61 +163,88 @@ METHODS = {
     "LMNN": Method(lambda _, seed: LMNN(), from_labels=True),
     "ITML": Method(lambda value, seed: ITML(gamma=value, random_state=seed), STEP_SIZES),
     "LEGO": Method(lambda value, seed: LEGO(learning_rate=value, random_state=seed), STEP_SIZES),
-    "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=10), CAPS),
+    "OASIS": Method(lambda value, seed: BilinearSimilarity(OASIS(value), max_iter=10), CAPS, extend=True),
     "SDCA": Method(sdca, REGULARIZATIONS),
     "SDCA, psd": Method(sdca_psd, REGULARIZATIONS),
     "SDCA, default": Method(lambda _, seed: BilinearSimilarity("sdca", random_state=seed), from_labels=True),
 }
 
 
-def mean_and_error(values: Sequence[float] | Floats) -> tuple[float, float | None]:
-    """Return the mean and its standard error, None for a single value."""
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-    return float(np.mean(values)), error
-
-
-def counted(values: Sequence[float | None]) -> str:
+def counted(values: Sequence[float | str | None]) -> str:
     """Return how often each value was chosen."""
-    texts = [f"{value:.2g}" for value in values if value is not None]
-    return ", ".join(f"{text} ({texts.count(text)})" for text in sorted(set(texts), key=float))
+    known = sorted(value for value in values if value is not None)
+    texts = [
+        f"{float(f'{value:.2g}'):g}"
+        if isinstance(value, float)
+        else format(value, "," if isinstance(value, int) else "")
+        for value in known
+    ]
+    return ", ".join(f"{text} ({texts.count(text)})" for text in dict.fromkeys(texts))
 
 
-def retrieval_rows(results: Sequence[tuple[Trial, Any]], printed: Callable[[str, str], float | None]) -> list[Row]:
+Results = Sequence[tuple[Trial, Any]]
+
+
+def retrieval_rows(
+    results: Results, printed: Callable[[str, str], float | None], methods: Mapping[str, Method]
+) -> list[Row]:
     """Return the mean over seeds of each set and method, beside the printed one."""
     rows = []
     for name, method in dict.fromkeys((trial["set"], trial["method"]) for trial, _ in results):
         found = [result for trial, result in results if (trial["set"], trial["method"]) == (name, method)]
         mean, error = mean_and_error([result["mAP"] for result in found])
         row = {"set": name, "method": method, "mAP": mean, "standard error": error, "paper": printed(name, method)}
-        rows.append({**row, "chosen": counted([result["chosen"] for result in found])})
+        row |= {"chosen": counted([result["chosen"] for result in found])}
+        rows.append({**row, "at the end of its grid": edges(methods[method], found)})
     return rows
 
 
-def better_than_all(claim: str, results: Sequence[tuple[Trial, Any]], methods: Sequence[str]) -> Verdict:
-    """Return whether the first of some methods has a larger mAP than the best of the others on every set.
+def edges(method: Method, results: Sequence[Row]) -> str:
+    """Return in how many of the results the chosen value is at the end of its grid; empty if in none."""
+    count = sum(method.at_edge(result) for result in results)
+    return f"{count} of {len(results)}" if count else ""
 
-    On a set it is better or worse by more than two standard errors of the difference over seeds, of one or two seeds by
-    more than 0.02; else the two are equal, and that claim is not decided.
+
+def better_than_all(claim: str, results: Results, names: Sequence[str], methods: Mapping[str, Method]) -> Verdict:
+    """Return whether the first of some methods has a larger mAP than each of the others on every set.
+
+    Methods are paired by seed, or by query where there is one seed. A difference is not decided if the method that is
+    behind has a value at the end of a grid that is not the paper's: one beyond may be better.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    found: dict[str, dict[str, list[Row]]] = {}
     for trial, result in results:
-        found.setdefault(trial.get("set", "synthetic rows"), {}).setdefault(trial["method"], []).append(
-            result["mAP"]
-        )
-    signs, texts = [], []
-    for name, values in found.items():
-        others = [method for method in methods[1:] if method in values]
-        if methods[0] not in values or not others:
+        found.setdefault(trial.get("set", "synthetic rows"), {}).setdefault(trial["method"], []).append(result)
+    decided, texts = [], []
+    for name, by_method in found.items():
+        others = [method for method in names[1:] if method in by_method]
+        if names[0] not in by_method or not others:
             continue
+        values = {method: samples(rows) for method, rows in by_method.items()}
+        open_ended = {
+            method
+            for method in (names[0], *others)
+            if methods[method].extend and any(methods[method].at_edge(row) for row in by_method[method])
+        }
+        better: dict[str, bool | None] = {}
+        for other in others:
+            higher = is_higher(values[names[0]], values[other])
+            behind = other if higher else names[0]
+            better[other] = None if behind in open_ended else higher
+        decided.append(all_hold(better.values()))
         best = max(others, key=lambda method: np.mean(values[method]))
-        mean, error = mean_and_error(np.subtract(values[methods[0]], values[best]))
-        margin = 2.0 * error if error is not None and len(values[best]) > 2 else 0.02
-        signs.append(0 if abs(mean) <= margin else int(np.sign(mean)))
-        text = f"{name}: {np.mean(values[methods[0]]):.3f}, {best} {np.mean(values[best]):.3f}"
-        texts.append(text + ("" if signs[-1] else " (equal)"))
-    holds = None if not signs or (0 in signs and -1 not in signs) else -1 not in signs
-    measured = f"mAP of {methods[0]} and of the best other: {'; '.join(texts)}" if texts else "not measured"
-    return Verdict(claim, holds, measured)
+        notes = ["not decided"] if decided[-1] is None else []
+        notes += [f"{method} at the end of its grid" for method in sorted(open_ended)]
+        text = f"{name}: {np.mean(values[names[0]]):.3f}, {best} {np.mean(values[best]):.3f}"
+        texts.append(text + (f" ({', '.join(notes)})" if notes else ""))
+    measured = f"mAP of {names[0]} and of the best other: {'; '.join(texts)}" if texts else "not measured"
+    return Verdict(claim, all_hold(decided), measured)
+
+
+def samples(results: Sequence[Row]) -> list[float]:
+    """Return what methods are compared by: mAP per seed, or the average precision per query of a single seed."""
+    if len(results) == 1 and "precisions" in results[0]:
+        return list(results[0]["precisions"])
+    return [result["mAP"] for result in results]
 
 
 class Table2(Experiment):
@@ -200,7 +255,8 @@ class Table2(Experiment):
     part, for which triplets are drawn anew. Each test row is a query among the other test rows.
 
     Where the paper is silent: columns are scaled to [-1, 1] by the training part; SDCA makes ten passes and returns the
-    mean of the second half of its iterates; OASIS makes ten passes with C from {0.01, 0.1, 1}, chosen in the same way;
+    mean of the second half of its iterates; OASIS makes ten passes with C from {0.01, 0.1, 1}, chosen in the same way
+    from a grid that is extended until the best is not at its end;
     ITML and LEGO get each triplet as one similar and one dissimilar pair; RCA and LMNN learn from the labels.
 
     Beside the printed methods: "SDCA, psd" keeps the constraint M ⪰ 0 of (4), which Algorithm 1 does not. "SDCA,
@@ -213,7 +269,7 @@ class Table2(Experiment):
     title = "SDCA, Table 2: mean average precision on five standard sets"
     data = ("vehicle", "vowel", "letter", "svmguide4", "segment")
     stand_in = (
-        "of svmguide4 the 300 training rows of 612 are there, with ten features where the paper says six; segment has "
+        "svmguide4 has only its 300 training rows of 612, with ten features where the paper says six; segment has "
         "2,310 rows where the paper says 1,937"
     )
     sizes: ClassVar = {
@@ -246,31 +302,32 @@ class Table2(Experiment):
         whole, inner = table2_parts(trial["set"], trial["seed"])
         return METHODS[trial["method"]].run(whole, inner, trial["seed"])
 
-    def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
+    def table(self, results: Results) -> list[Row]:
         """Return the mean over seeds per set and method, beside the printed one."""
 
         def printed(name: str, method: str) -> float | None:
             return self.printed[method][self.data.index(name)] if method in self.printed else None
 
-        return retrieval_rows(results, printed)
+        return retrieval_rows(results, printed, METHODS)
 
-    def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
+    def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare with the printed figures, and SDCA with the other methods."""
-        enough = len({trial["seed"] for trial, _ in results}) >= 3  # splits differ by about 0.02
+        enough = len({trial["seed"] for trial, _ in results}) >= FEWEST  # splits differ by about 0.02
         same_data = [row for row in table if row["set"] != "svmguide4"]
         gaps = {
             method: {row["set"]: row["mAP"] - row["paper"] for row in same_data if row["method"] == method}
             for method in ("SDCA", "ITML", "LEGO")
         }
         others = [name for name in self.printed if name != "SDCA"]
-        euclidean = {row["set"]: row["mAP"] for row in table if row["method"] == "Eucl"}
-        worse = [
-            f"{row['method']} on {row['set']}"
-            for row in table
-            if row["method"] in self.printed
-            and row["method"] != "Eucl"
-            and row["mAP"] <= euclidean.get(row["set"], 0.0)
-        ]
+        values: dict[tuple[str, str], list[float]] = {}
+        for trial, result in results:
+            values.setdefault((trial["set"], trial["method"]), []).append(result["mAP"])
+        learned = {
+            f"{method} on {name}": is_higher(mAP, values[name, "Eucl"])
+            for (name, method), mAP in values.items()
+            if method in self.printed and method != "Eucl" and (name, "Eucl") in values
+        }
+        not_better = [name for name, is_better in learned.items() if not is_better]
         verdicts = [
             Verdict(
                 "SDCA reaches its printed mAP, to 0.02",
@@ -286,15 +343,16 @@ class Table2(Experiment):
             ),
             Verdict(
                 "all learned similarities are better than Euclidean distance",
-                not worse if euclidean else None,
-                f"not better: {', '.join(worse)}" if worse else "all are",
+                all_hold(learned.values()),
+                f"not clearly better: {', '.join(not_better)}" if not_better else "all are",
             ),
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"]),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others]),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], METHODS),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], METHODS),
             better_than_all(
                 "SDCA is better than all other methods: of the default, with λ from a wider grid",
                 results,
                 ["SDCA, default", *others],
+                METHODS,
             ),
         ]
         return verdicts
@@ -311,7 +369,7 @@ def _signed(values: dict[str, float]) -> str:
 
 
 class Projected(Experiment):
-    """What becomes of M ⪰ 0, which (4) asks for and Algorithm 1 does not keep.
+    """The constraint M ⪰ 0, which (4) requires and Algorithm 1 does not enforce.
 
     On the splits of Table 2, with the smallest λ of the paper: the objective P of (4) and the mAP of the matrix of
     Algorithm 1 as printed (ten passes, averaged), of its projection onto the positive semidefinite matrices, and of the
@@ -350,7 +408,7 @@ class Projected(Experiment):
             "gap": float(best.gap_),
         }
 
-    def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
+    def table(self, results: Results) -> list[Row]:
         """Return the means over seeds, per set."""
         rows = []
         for name in dict.fromkeys(trial["set"] for trial, _ in results):
@@ -358,7 +416,7 @@ class Projected(Experiment):
             rows.append({"set": name, **{key: float(np.mean([row[key] for row in found])) for key in found[0]}})
         return rows
 
-    def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
+    def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Return whether Algorithm 1 solves (4), and whether a projection at the end would."""
 
         def texts(key: str) -> str:
@@ -407,7 +465,7 @@ def scores_of_triplets(matrix: Floats, part: Part) -> Floats:
 
 PICTURES = {"Caltech-101, MobileNetV2": "caltech101", "ten classes of Caltech-256, SURF": "office-caltech"}
 PICTURES_STAND_IN = (
-    "the paper's bag of 1,000 visual words of 50 classes of Caltech-256 cannot be had: 50 classes of Caltech-101 as "
+    "the paper's bag of 1,000 visual words of 50 classes of Caltech-256 is not available: 50 classes of Caltech-101 as "
     "MobileNetV2 features (easy), and ten classes of Caltech-256 as 800 SURF words (hard, the nearest to the paper's)"
 )
 WIDE_REGULARIZATIONS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # for rows of unit length
@@ -563,11 +621,12 @@ class Figures(Experiment):
     Where the paper is silent: all methods take the same triplets in the same order, drawn uniformly. SDCA starts from
     M = 0, where every triplet is a mistake with a loss of 1; OASIS as published starts from M = I, which is the cosine,
     so OASIS from 0 is shown as well. λ and C are those that retrieve best on an inner 80/20 split after one pass
-    ("retrieval"), and, besides, those with the lowest average loss in hindsight ("loss"). Rows have 300 columns by PCA
-    of the training part, and unit length.
+    ("retrieval"), and, besides, those with the lowest average loss in hindsight ("loss"), for each split by itself. The
+    paper gives neither grid: the table says where the chosen value is at the end of one. Rows have 300 columns by PCA of
+    the training part, and unit length. Three random splits; the figure shows the first.
 
     Added: the objective P of (4) for the chosen λ, also of stochastic gradient descent, which the paper says is slower,
-    with η₀ chosen by P after a tenth of a pass; and the mAP of the test rows on the way.
+    with η₀ chosen by P after a tenth of a pass; and the mAP of the test rows during training.
     """
 
     name = "figures1-2"
@@ -588,37 +647,47 @@ class Figures(Experiment):
             "dims": 100,
             "triplets": 20_000,
             "steps": 20_000,
-            "ridges": [1e-5, 1e-4, 1e-3],
-            "caps": list(CAPS),
+            "ridges": [1e-6, 1e-5, 1e-4, 1e-3, 1e-2],
+            "caps": [0.01, 0.1, 1.0, 10.0],
+            "seeds": 3,
         },
         "full": {
             "sets": list(PICTURES),
             "dims": 300,
             "triplets": 100_000,
             "steps": 100_000,
-            "ridges": list(WIDE_REGULARIZATIONS),
-            "caps": list(CAPS),
+            "ridges": [1e-7, *WIDE_REGULARIZATIONS],
+            "caps": [0.001, 0.01, 0.1, 1.0, 10.0],
+            "seeds": 3,
         },
     }
-    minutes: ClassVar = {"quick": 0.7, "full": 6.0}
+    minutes: ClassVar = {"quick": 3.0, "full": 25.0}
     methods = ("SDCA", "OASIS", "OASIS from 0")
     points = 25
 
     def trials(
-        self, sets: list[str], dims: int, triplets: int, steps: int, ridges: list[float], caps: list[float]
+        self,
+        sets: list[str],
+        dims: int,
+        triplets: int,
+        steps: int,
+        ridges: list[float],
+        caps: list[float],
+        seeds: int | None = None,
     ) -> list[Trial]:
-        """Return a trial per set, method and value of λ or C."""
+        """Return a trial per set, seed, method and value of λ or C; records of one split have no seed."""
         sizes = {"dims": dims, "triplets": triplets, "steps": steps}
         return [
-            {"set": name, "method": method, "value": value, **sizes}
+            {"set": name, "method": method, "value": value, **sizes, **seed}
             for name in sets
+            for seed in ([{}] if seeds is None else [{"seed": seed} for seed in range(seeds)])
             for method in (*self.methods, "SGD")
             for value in (caps if method.startswith("OASIS") else ridges)
         ]
 
     def run(self, trial: Trial) -> Row:
         """Return the curves, and the mAP on the inner split after as many steps."""
-        whole, inner = picture_parts(trial["set"], trial["dims"], trial["triplets"], 0)
+        whole, inner = picture_parts(trial["set"], trial["dims"], trial["triplets"], trial.get("seed", 0))
         run = self.start(trial, inner)
         run.take(self.picks(trial))
         validation = map_of_matrix(run.matrix, inner)
@@ -637,8 +706,7 @@ class Figures(Experiment):
                 curves["P"].append(objective(run.matrix, whole, trial["value"]))
             curves["mAP"].append(map_of_matrix(run.matrix, whole))
         first = {"η₀": run.step_size} if isinstance(run, OnlineSGD) else {}
-        rounded = {name: [float(f"{value:.5g}") for value in curve] for name, curve in curves.items()}
-        return {"validation mAP": validation, **first, **rounded}
+        return {"validation mAP": validation, **first, **{name: rounded(curve) for name, curve in curves.items()}}
 
     def start(self, trial: Trial, part: Part) -> Online:
         """Return the method of a trial before its first step."""
@@ -652,48 +720,59 @@ class Figures(Experiment):
         """Return the triplets of the steps, the same for all methods."""
         return np.random.default_rng(1).integers(np.int64(trial["triplets"]), size=int(trial["steps"]))
 
-    def chosen(
-        self, results: Sequence[tuple[Trial, Any]], by: str
-    ) -> Iterator[tuple[str, dict[str, tuple[Trial, Any]]]]:
-        """Give each set with the trial of each method whose value was chosen; SGD has the λ of SDCA."""
-        for name in dict.fromkeys(trial["set"] for trial, _ in results):
+    def chosen(self, results: Results, by: str) -> dict[str, list[dict[str, tuple[Trial, Any]]]]:
+        """Return for each set and seed the trial of each method whose value was chosen; SGD has the λ of SDCA."""
+        chosen: dict[str, list[dict[str, tuple[Trial, Any]]]] = {}
+        for name, seed in dict.fromkeys((trial["set"], trial.get("seed")) for trial, _ in results):
+            runs = [pair for pair in results if (pair[0]["set"], pair[0].get("seed")) == (name, seed)]
             found: dict[str, tuple[Trial, Any]] = {}
             for method in self.methods:
-                runs = [pair for pair in results if pair[0]["set"] == name and pair[0]["method"] == method]
+                of_method = [pair for pair in runs if pair[0]["method"] == method]
                 if by == "retrieval":
-                    found[method] = max(runs, key=lambda pair: pair[1]["validation mAP"])
+                    found[method] = max(of_method, key=lambda pair: pair[1]["validation mAP"])
                 else:
-                    found[method] = min(runs, key=lambda pair: pair[1]["average loss"][-1])
-            where = {"set": name, "method": "SGD", "value": found["SDCA"][0]["value"]}
-            found["SGD"] = next(pair for pair in results if where.items() <= pair[0].items())
-            yield name, found
+                    found[method] = min(of_method, key=lambda pair: pair[1]["average loss"][-1])
+            where = {"method": "SGD", "value": found["SDCA"][0]["value"]}
+            found["SGD"] = next(pair for pair in runs if where.items() <= pair[0].items())
+            chosen.setdefault(name, []).append(found)
+        return chosen
 
-    def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
-        """Return what all steps together lost, per set, method and way to choose."""
+    def table(self, results: Results) -> list[Row]:
+        """Return what all steps together lost, per set, method and way to choose: the means over splits."""
         printed = {"SDCA": 0.46, "OASIS": 0.58}
         rows = []
         for by in ("retrieval", "loss"):
-            for name, found in self.chosen(results, by):
-                for method, (trial, result) in found.items():
+            for name, splits in self.chosen(results, by).items():
+                for method in splits[0]:
+                    pairs = [found[method] for found in splits]
+                    values = [trial["value"] for trial, _ in pairs]
+                    # SGD has the λ of SDCA, chosen among the same values
+                    grid = [trial["value"] for trial, _ in results if trial["method"] == method]
+                    ends = sum(value in (min(grid), max(grid)) for value in values) if len(set(grid)) > 1 else 0
+                    last = {
+                        key: float(np.mean([result[key][-1] for _, result in pairs])) if pairs[0][1][key] else None
+                        for key in ("average loss", "mistakes", "P", "mAP")
+                    }
                     rows.append(
                         {
                             "set": name,
                             "chosen by": by,
                             "method": method,
-                            "λ or C": f"{trial['value']:g}",
-                            "steps": trial["steps"],
-                            "average loss": result["average loss"][-1],
+                            "λ or C": counted(values),
+                            "at the end of its grid": f"{ends} of {len(values)}" if ends else "",
+                            "steps": pairs[0][0]["steps"],
+                            "average loss": last["average loss"],
                             "paper": printed.get(method),
-                            "mistakes": result["mistakes"][-1],
-                            "P": result["P"][-1] if result["P"] else None,
-                            "mAP": result["mAP"][-1],
+                            "mistakes": last["mistakes"],
+                            "P": last["P"],
+                            "mAP": last["mAP"],
                         }
                     )
         return rows
 
-    def draw(self, figure: "Figure", results: Sequence[tuple[Trial, Any]]) -> None:
+    def draw(self, figure: "Figure", results: Results) -> None:
         """Draw, per set, average loss, mistakes, objective and mAP over steps, of what retrieval chose."""
-        sets = list(self.chosen(results, "retrieval"))
+        sets = [(name, splits[0]) for name, splits in self.chosen(results, "retrieval").items()]
         figure.set_size_inches(13.0, 3.2 * len(sets) + 0.5)
         panels = {
             "average loss": "Figure 1: average loss",
@@ -720,35 +799,34 @@ class Figures(Experiment):
             line[0].set_ylabel(name, fontsize=9)
             line[3].legend(fontsize=8, loc="best")
 
-    def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
-        """Compare SDCA with OASIS, in both ways to choose, and with SGD."""
+    def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
+        """Compare SDCA with OASIS and with SGD, in both ways to choose, paired by split."""
+        claims = [
+            ("Figure 1: SDCA's average loss is below that of OASIS after as many steps", "average loss", "OASIS"),
+            ("Figure 2: SDCA makes fewer online mistakes than OASIS after as many steps", "mistakes", "OASIS"),
+            (
+                "SDCA is faster than stochastic gradient descent of the same λ and a tuned step size: its objective is "
+                "lower after as many steps",
+                "P",
+                "SGD",
+            ),
+        ]
+        words = {"retrieval": "values chosen by retrieval", "loss": "values with the lowest loss in hindsight"}
         verdicts = []
-        words = {"retrieval": "λ and C chosen by retrieval", "loss": "λ and C with the lowest loss in hindsight"}
-        for key, claim in (
-            ("average loss", "Figure 1: SDCA's average loss is below that of OASIS"),
-            ("mistakes", "Figure 2: SDCA makes fewer online mistakes than OASIS"),
-        ):
+        for claim, key, other in claims:
             for by, how in words.items():
-                pairs = [(name, found["SDCA"][1], found["OASIS"][1]) for name, found in self.chosen(results, by)]
-                verdicts.append(
-                    Verdict(
-                        f"{claim} after as many steps ({how})",
-                        all(ours[key][-1] < oasis[key][-1] for _, ours, oasis in pairs),
-                        "SDCA and OASIS: "
-                        + ", ".join(
-                            f"{name} {ours[key][-1]:.3g} and {oasis[key][-1]:.3g}" for name, ours, oasis in pairs
-                        ),
-                    )
-                )
-        pairs = [(name, found["SDCA"][1], found["SGD"][1]) for name, found in self.chosen(results, "retrieval")]
-        verdicts.append(
-            Verdict(
-                "SDCA is faster than stochastic gradient descent: its objective is lower after as many steps",
-                all(ours["P"][-1] < sgd["P"][-1] for _, ours, sgd in pairs),
-                f"P after {results[0][0]['steps']:,} steps, SDCA and SGD with the same λ and a tuned step size: "
-                + ", ".join(f"{name} {ours['P'][-1]:.4f} and {sgd['P'][-1]:.4f}" for name, ours, sgd in pairs),
-            )
-        )
+                last = {
+                    name: [[found[method][1][key][-1] for found in splits] for method in ("SDCA", other)]
+                    for name, splits in self.chosen(results, by).items()
+                }
+                decided = {name: is_lower(ours, theirs) for name, (ours, theirs) in last.items()}
+                texts = [
+                    f"{name} {np.mean(ours):.3g} and {np.mean(theirs):.3g}"
+                    + (" (not decided)" if decided[name] is None else "")
+                    for name, (ours, theirs) in last.items()
+                ]
+                measured = f"SDCA and {other} after {results[0][0]['steps']:,} steps: {', '.join(texts)}"
+                verdicts.append(Verdict(f"{claim} ({how})", all_hold(decided.values()), measured))
         verdicts.append(
             Verdict(
                 "the average loss of SDCA goes to 0.46 and that of OASIS to 0.58",
@@ -766,7 +844,8 @@ class Table3(Experiment):
     test row is a query among the other test rows; λ, C, γ of ITML and η of LEGO are chosen on an inner 80/20 split.
 
     Where the paper is silent: rows have 100 columns, the same for all methods, by PCA of the training part, and unit
-    length. For such rows λ is from {10⁻⁶, …, 10⁻²}. ITML makes ten passes over its 200,000 pairs at most. Five seeds.
+    length. For such rows λ is from {10⁻⁶, …, 10⁻²}, and C from {0.01, 0.1, 1}; both grids are extended until the best is
+    not at their end. ITML makes ten passes over its 200,000 pairs at most. Five seeds.
 
     Beside the printed methods, "SDCA, default" is the library's, with as many triplets.
     """
@@ -798,7 +877,7 @@ class Table3(Experiment):
             "seeds": 5,
         },
     }
-    minutes: ClassVar = {"quick": 0.5, "full": 30.0}
+    minutes: ClassVar = {"quick": 0.6, "full": 40.0}
     printed: ClassVar = {
         "Eucl": 0.0924,
         "RCA": 0.0957,
@@ -822,17 +901,19 @@ class Table3(Experiment):
         whole, inner = picture_parts(trial["set"], trial["dims"], trial["triplets"], trial["seed"])
         return picture_methods(trial["triplets"])[trial["method"]].run(whole, inner, trial["seed"])
 
-    def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
+    def table(self, results: Results) -> list[Row]:
         """Return the mean over seeds per set and method, beside the printed one of the paper's 50 classes."""
-        return retrieval_rows(results, lambda name, method: self.printed.get(method))
+        methods = picture_methods(results[0][0]["triplets"])
+        return retrieval_rows(results, lambda name, method: self.printed.get(method), methods)
 
-    def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
+    def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare SDCA with the other methods."""
         others = [name for name in self.printed if name != "SDCA"]
+        methods = picture_methods(results[0][0]["triplets"])
         return [
-            better_than_all("SDCA is better than Euclidean distance", results, ["SDCA", "Eucl"]),
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"]),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others]),
+            better_than_all("SDCA is better than Euclidean distance", results, ["SDCA", "Eucl"], methods),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], methods),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], methods),
             Verdict("the methods reach their printed mAP", None, "other pictures: the levels depend on the data"),
         ]
 
@@ -842,7 +923,7 @@ def picture_methods(n_triplets: int) -> dict[str, Method]:
     return {
         **METHODS,
         "ITML": Method(lambda value, seed: ITML(gamma=value, max_iter=10, random_state=seed), STEP_SIZES),
-        "SDCA": Method(sdca, WIDE_REGULARIZATIONS),
+        "SDCA": Method(sdca, WIDE_REGULARIZATIONS, extend=True),
         "SDCA, default": Method(
             lambda _, seed: BilinearSimilarity("sdca", n_triplets=n_triplets, random_state=seed), from_labels=True
         ),
@@ -887,16 +968,18 @@ class Table4(Experiment):
     part.
 
     Where the paper is silent: SDCA and OASIS make ten passes over the triplets, ITML one over its pairs, LEGO as the
-    library does. λ, C, γ and η are chosen by mAP on an inner 80/20 split of at most 10,000 training rows with at most
-    20,000 triplets. A query is ranked among the test rows that are not queries. "seconds" is the processor time of
-    the fit to all triplets, on one thread, without the choice; compilation is left out, since the fits before it have
-    compiled.
+    library does. RCA whitens the variance within classes, of all 297 columns: that raises the noise of 237 directions
+    to the variance of the signal, so it retrieves worse than Euclidean distance. "RCA, 60 axes" first keeps as many
+    directions as have more than noise. λ, C, γ and η are chosen by mAP on an inner 80/20 split of at most 10,000
+    training rows with at most 20,000 triplets. A query is ranked among the test rows that are not queries. "seconds" is
+    the processor time of the fit to all triplets, on one thread, without the choice; compilation is left out, since the
+    fits before it have compiled.
     """
 
     name = "table4"
     title = "SDCA, Table 4: time and mean average precision on a million rows"
     stand_in = (
-        "synthetic rows of 20 classes replace ImageCLEF+Flickr, which cannot be had: the times are those of real "
+        "synthetic rows of 20 classes replace ImageCLEF+Flickr, which is not available: the times are those of real "
         "features of this size, the mAP can be compared between methods only"
     )
     timed = True
@@ -906,13 +989,13 @@ class Table4(Experiment):
             "n": 20_000,
             "triplets": 5_000,
             "queries": 100,
-            "methods": ["Eucl", "RCA", "ITML", "LEGO", "OASIS", "SDCA"],
+            "methods": ["Eucl", "RCA", "RCA, 60 axes", "ITML", "LEGO", "OASIS", "SDCA"],
         },
         "full": {
             "n": 1_000_000,
             "triplets": 500_000,
             "queries": 400,
-            "methods": ["Eucl", "RCA", "ITML", "LEGO", "OASIS", "SDCA"],
+            "methods": ["Eucl", "RCA", "RCA, 60 axes", "ITML", "LEGO", "OASIS", "SDCA"],
         },
     }
     minutes: ClassVar = {"quick": 0.6, "full": 30.0}
@@ -938,7 +1021,7 @@ class Table4(Experiment):
         some = random.choice(len(part.y), size=min(10_000, len(part.y)), replace=False)
         inner = split(part.X[some], part.y[some], 0.8, min(20_000, trial["triplets"]), 0)
         method = large_methods()[trial["method"]]
-        value = method.choose(inner, 0)
+        value, scores = method.choose(inner, 0)
         method.fit(inner, value, 0)  # compiles what is not yet compiled
         start = time.process_time()
         model = method.fit(part, value, 0)
@@ -949,47 +1032,75 @@ class Table4(Experiment):
         found = precisions(
             model, part.X_test[queries], part.y_test[queries], part.X_test[items], part.y_test[items]
         )
-        mean, error = mean_and_error([float(value) for value in found])
-        return {"mAP": mean, "standard error": error, "seconds": seconds, "chosen": value}
+        mean, error = mean_and_error(found.tolist())
+        row = {"mAP": mean, "standard error": error, "seconds": seconds, "chosen": value, "tried": sorted(scores)}
+        return {**row, "precisions": rounded(found, 4)}
 
-    def table(self, results: Sequence[tuple[Trial, Any]]) -> list[Row]:
+    def table(self, results: Results) -> list[Row]:
         """Return a row per method."""
+        methods = large_methods()
         return [
             {
                 "set": f"synthetic, {trial['n']:,} rows",
                 "method": trial["method"],
                 "mAP": result["mAP"],
                 "standard error": result["standard error"],
-                "paper": self.printed[trial["method"]],
+                "paper": self.printed.get(trial["method"]),
                 "seconds": result["seconds"],
                 "chosen": "" if result["chosen"] is None else f"{result['chosen']:g}",
+                "at the end of its grid": edges(methods[trial["method"]], [result]),
             }
             for trial, result in results
         ]
 
-    def verdicts(self, table: list[Row], results: Sequence[tuple[Trial, Any]]) -> list[Verdict]:
+    def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare SDCA with the other methods, and its time with theirs."""
         others = [name for name in self.printed if name != "SDCA"]
+        methods = large_methods()
         seconds = {row["method"]: row["seconds"] for row in table}
-        online = {name: value for name, value in seconds.items() if name in ("ITML", "LEGO", "OASIS")}
+        online = [seconds[name] for name in ("ITML", "LEGO", "OASIS") if name in seconds]
+        times = "seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
         return [
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"]),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others]),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], methods),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], methods),
             Verdict(
-                "SDCA scales as well as the online methods: no more than twice the time of OASIS for as many steps",
-                seconds["SDCA"] <= 2.0 * online["OASIS"] if "OASIS" in online else None,
-                "seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in seconds.items()),
+                "SDCA scales as well as the online methods: no more than twice the time of each of ITML, LEGO and OASIS",
+                all(seconds["SDCA"] <= 2.0 * other for other in online) if online else None,
+                times,
+            ),
+            Verdict(
+                "SDCA scales as well as OASIS, which takes as many steps: no more than twice its time",
+                seconds["SDCA"] <= 2.0 * seconds["OASIS"] if "OASIS" in seconds else None,
+                times,
             ),
             Verdict("the methods reach their printed mAP", None, "other data: the levels depend on them"),
         ]
+
+
+class ReducedRCA:
+    """RCA on the leading axes of the training part."""
+
+    def __init__(self, dims: int) -> None:
+        self.axes, self.rca = PCA(dims), RCA(shrinkage=0)
+
+    def fit(self, X: Floats, y: NDArray[Any]) -> "ReducedRCA":
+        """Fit both."""
+        self.rca.fit(self.axes.fit_transform(X), y=y)
+        return self
+
+    def distance(self, X: Floats, others: Floats) -> Floats:
+        """Return the distances of rows."""
+        distances: Floats = self.rca.distance(self.axes.transform(X), self.axes.transform(others))
+        return distances
 
 
 def large_methods() -> dict[str, Method]:
     """Return the methods for a million rows, with passes that can be afforded."""
     return {
         **METHODS,
+        "RCA, 60 axes": Method(lambda _, seed: ReducedRCA(SIGNAL + NUISANCE), from_labels=True),
         "ITML": Method(lambda value, seed: ITML(gamma=value, max_iter=1, random_state=seed), STEP_SIZES),
-        "SDCA": Method(sdca, LARGE_REGULARIZATIONS),
+        "SDCA": Method(sdca, LARGE_REGULARIZATIONS, extend=True),
     }
 
 
