@@ -26,6 +26,7 @@ from nearer.papers.report import (
     read_records,
     report,
     verdict_text,
+    write_figure,
     write_report,
 )
 from nearer.papers.run import duration_of, partial_path, read_record, record_path, run_experiment
@@ -298,7 +299,7 @@ def test_a_record_says_of_what_it_is(toy, log, tmp_path):
     assert run_experiment("toy", toy, "tiny", tmp_path)[0]["reduced"] == "run at the scale 'tiny'"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"paper": "toy"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"paper": "toy"}', "\xff"])
 def test_what_is_no_record_is_said_so(tmp_path, text):
     path = tmp_path / "toy-squares-tiny.json"
     path.write_text(text)
@@ -334,32 +335,30 @@ def test_a_verdict_below_the_full_scale_is_about_that_size():
     assert verdict_text(None, "full") == verdict_text(None, "quick") == "cannot be decided here"
 
 
-@pytest.mark.parametrize("layout", ["constrained", None])
-def test_a_figure_says_its_size_and_stand_in(toy, log, tmp_path, monkeypatch, layout):
+def test_a_figure_says_its_size_and_stand_in(toy, log, tmp_path, monkeypatch):
     needs("matplotlib")
     record, _ = run_experiment("toy", toy, "tiny", tmp_path)
     draw = type(toy).draw
 
-    def resized(self, figure, results):
-        figure.set_layout_engine(layout)
+    def with_legend(self, figure, results):
         figure.set_size_inches(4.0, 3.0)
         draw(self, figure, results)
+        figure.legend(figure.axes[0].lines, ["squares"], loc="outside lower center")
 
-    monkeypatch.setattr(type(toy), "draw", resized)
-    long = record | {"stand-in": " ".join(["numbers"] * 60)}
-    figures = [figure_of(toy, each) for each in (record, long, record | {"stand-in": "", "reduced": ""})]
-    heights = [figure.get_size_inches()[1] for figure in figures]
-    assert heights[1] > heights[0] > heights[2] == 3.0
-    text = figures[0].texts[0].get_text()
+    monkeypatch.setattr(type(toy), "draw", with_legend)
+    figure = figure_of(toy, record)
+    text = figure.texts[0].get_text()
     assert text.replace("\n", " ") == "Numbers below <20> replace all numbers. Run at the scale 'tiny'."
-    for figure in figures[:2]:
-        figure.draw_without_rendering()
-        caption = figure.texts[0].get_window_extent()
-        assert figure.bbox.contains(caption.x0, caption.y0)
-        assert figure.bbox.contains(caption.x1, caption.y1)
-        if layout:
-            assert caption.y1 < figure.axes[0].get_tightbbox().y0
-    assert figures[2].texts == []
+    figure.draw_without_rendering()
+    caption, legend = figure.texts[0].get_window_extent(), figure.legends[0].get_window_extent()
+    assert caption.y1 < legend.y0
+    assert caption.x1 < 1.05 * figure.bbox.x1
+    sizes = []
+    for stand_in in ("", toy.stand_in, " ".join(["numbers"] * 60)):
+        png = write_figure(toy, record | {"stand-in": stand_in}, tmp_path / "figure.json")[0]
+        sizes.append(int.from_bytes(png.read_bytes()[20:24]))  # the height in pixels
+    assert sizes == sorted(set(sizes))  # each line of the caption is in the file
+    assert figure_of(toy, record | {"stand-in": "", "reduced": ""}).texts == []
 
 
 class Outline(HTMLParser):

@@ -141,21 +141,19 @@ def figure_of(experiment: Experiment, record: Row) -> "Figure":
 
 
 def _add_caption(figure: "Figure", text: str) -> None:
-    """Make a figure higher by some lines of text at its foot."""
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+    """Add small text below a figure: outside of it, where no layout and no legend is, so `_save` includes it."""
     if not text:
         return
     width, height = figure.get_size_inches()
     lines = textwrap.wrap(text, int(width * 72 / (0.65 * CAPTION)), break_on_hyphens=False)
-    foot = (1.4 * len(lines) + 1.0) * CAPTION / 72  # inches
-    figure.set_size_inches(width, height + foot)
-    engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(rect=(0.0, foot / (height + foot), 1.0, height / (height + foot)))
-    figure.text(
-        0.01, 0.5 * CAPTION / 72 / (height + foot), "\n".join(lines), fontsize=CAPTION, color="0.35", va="bottom"
-    )
+    below = -CAPTION / 72 / height
+    figure.text(0.01, below, "\n".join(lines), fontsize=CAPTION, color="0.35", va="top")
+
+
+def _save(figure: "Figure", file: Any, format: str) -> None:
+    """Write a figure with what is outside of it; the same figure gives the same file."""
+    metadata = {"Date": None} if format == "svg" else None
+    figure.savefig(file, format=format, dpi=150, metadata=metadata, bbox_inches="tight")
 
 
 def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:
@@ -164,8 +162,7 @@ def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:
     written = []
     for suffix in (".png", ".svg"):
         with replacing(path.with_suffix(suffix)) as temporary:
-            metadata = {"Date": None} if suffix == ".svg" else None
-            figure.savefig(temporary, format=suffix[1:], dpi=150, metadata=metadata)
+            _save(figure, temporary, suffix[1:])
         written.append(path.with_suffix(suffix))
     return written
 
@@ -253,7 +250,7 @@ def _svg(figure: "Figure") -> str:
     import io
 
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    _save(figure, file, "svg")
     return _svg_element(file.getvalue())
 
 

@@ -5,11 +5,12 @@ killed. The first line of that file says of which code, sizes and machine it is;
 are renamed to end in .old.
 
 In a record, the trials are what was measured. Its table and verdicts are computed from them anew whenever it is read,
-if the experiment still has the same trials. Such a record is not run again, not even with other code, unless asked for.
+if the experiment still has the same trials. Then they are not run again either, even if the code has changed, unless
+that is asked for.
 
-The code is told by a hash of the syntax trees, without comments and docstrings, of the file of the experiment and of
+Code is compared by a hash of the syntax trees, without comments and docstrings, of the file of the experiment and of
 all modules of the library that trials can depend on: all but those of `UNRELATED`. The syntax trees of two versions of
-Python may differ.
+Python may differ, and so may then the hashes.
 """
 
 import ast
@@ -94,7 +95,7 @@ def read_record(path: Path) -> Row:
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        for key in NEEDED:
+        for key in (*NEEDED, "processor seconds" if "processor seconds" in record else "seconds"):
             record[key]
         for line in record["trials"]:
             line["trial"], line["result"]
