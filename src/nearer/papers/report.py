@@ -141,19 +141,34 @@ def figure_of(experiment: Experiment, record: Row) -> "Figure":
 
 
 def _add_caption(figure: "Figure", text: str) -> None:
-    """Add small text below a figure: outside of it, where no layout and no legend is, so `_save` includes it."""
+    """Make a figure higher by small text at its foot; everything else stays where it is, in inches from the top.
+
+    The layout is done before: a layout engine would place legends that are outside of the plots over the text.
+    """
     if not text:
         return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     width, height = figure.get_size_inches()
     lines = textwrap.wrap(text, int(width * 72 / (0.65 * CAPTION)), break_on_hyphens=False)
-    below = -CAPTION / 72 / height
-    figure.text(0.01, below, "\n".join(lines), fontsize=CAPTION, color="0.35", va="top")
+    foot = (1.4 * len(lines) + 1.0) * CAPTION / 72  # inches
+    share, shift = height / (height + foot), foot / (height + foot)
+    boxes = [axes.get_position() for axes in figure.axes]
+    figure.set_size_inches(width, height + foot)
+    for axes, box in zip(figure.axes, boxes, strict=True):
+        axes.set_position((box.x0, shift + share * box.y0, box.width, share * box.height))
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0.0, shift, 1.0, share), transform=figure.transFigure)
+    for other in figure.texts:
+        other.set_y(shift + share * other.get_position()[1])
+    below = 0.5 * CAPTION / 72 / (height + foot)
+    figure.text(0.01, below, "\n".join(lines), fontsize=CAPTION, color="0.35", va="bottom")
 
 
 def _save(figure: "Figure", file: Any, format: str) -> None:
-    """Write a figure with what is outside of it; the same figure gives the same file."""
+    """Write a figure; the same figure gives the same file."""
     metadata = {"Date": None} if format == "svg" else None
-    figure.savefig(file, format=format, dpi=150, metadata=metadata, bbox_inches="tight")
+    figure.savefig(file, format=format, dpi=150, metadata=metadata)
 
 
 def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:
