@@ -2,13 +2,17 @@
 
 ``<!-- verdicts: sdca table2 -->`` is replaced by what the paper claims and whether it holds, ``<!-- table: … -->`` by
 the numbers, ``<!-- figure: … -->`` by the figure. Without an experiment, it is all experiments of the paper. The
-records are in `records/`, written by ``nearer papers run``. As a script, it prints the verdicts of all records.
+records are in `records/`, written by ``nearer papers run``; tables and verdicts are computed from their trials by the
+code as it is now. As a script, it prints the verdicts of all records; with ``--write``, it stores tables, verdicts and
+figures again first, without running anything.
 """
 
 import re
+import sys
 from pathlib import Path
 
-from nearer.papers.report import HOLDS, markdown_table, notes_of, read_records
+from nearer.papers.report import markdown_table, notes_of, read_records, verdict_text, write_figure
+from nearer.papers.run import duration_of, write_record
 
 MARK = re.compile(r"<!-- (verdicts|table|figure): ([\w-]+)(?: ([\w-]+))? -->")
 RECORDS = Path(__file__).resolve().parent / "records"
@@ -17,11 +21,13 @@ RECORDS = Path(__file__).resolve().parent / "records"
 def insert_records(text: str, folder: Path = RECORDS, address: str = "papers/records") -> str:
     """Replace the marks in a page; ``address`` is where the folder is, seen from the page."""
 
+    records = read_records(folder) if MARK.search(text) else []
+
     def found(mark: re.Match) -> str:
         what, paper, name = mark.groups()
         chosen = [
             (record, path)
-            for experiment, record, path in read_records(folder)
+            for experiment, record, path in records
             if record["paper"] == paper and name in (None, experiment.name)
         ]
         if not chosen:
@@ -41,15 +47,31 @@ def render(what: str, record: dict, path: Path, address: str, heading: bool) -> 
     if notes := notes_of(record):
         parts.append(f"*{'. '.join(f'{text[:1].upper()}{text[1:]}' for text in notes)}.*")
     rows = [
-        {"claim": row["claim"], "verdict": HOLDS[row["holds"]], "measured": row["measured"]}
+        {
+            "claim": row["claim"],
+            "verdict": verdict_text(row["holds"], record["scale"]),
+            "measured": row["measured"],
+        }
         for row in record["verdicts"]
     ]
     parts.append(markdown_table(rows) if rows else "The paper makes no claim that could be checked.")
     machine = record["machine"]["processor"]
-    parts.append(f"`{path.name}`, {record['date']}, {record['seconds'] / 60:.1f} minutes of trials on {machine}")
+    parts.append(f"`{path.name}`, {record['date']}, {duration_of(record)} on {machine}")
     return "\n\n".join(parts)
 
 
+def write_again(folder: Path = RECORDS) -> None:
+    """Store the tables, verdicts and .svg figures of records as they are computed now; not of earlier protocols."""
+    for experiment, record, path in read_records(folder):
+        if record.get("earlier protocol"):
+            continue
+        write_record(record, path)
+        if experiment.has_figure:
+            write_figure(experiment, record, path)
+
+
 if __name__ == "__main__":
+    if "--write" in sys.argv[1:]:
+        write_again()
     for _, record, path in read_records(RECORDS):
         print(render("verdicts", record, path, "records", heading=True) + "\n")

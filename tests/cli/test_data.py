@@ -13,6 +13,15 @@ def test_all_are_listed_with_size_license_and_place(nearer, tmp_path):
     assert all(len(line) < 80 for line in shown.splitlines())
 
 
+def test_a_damaged_file_is_not_said_to_be_found(nearer, tmp_path):
+    path = tmp_path / SOURCES["music"].path
+    path.parent.mkdir()
+    path.write_bytes(b"text")
+    shown = nearer("data", env={"NEARER_DATA": str(tmp_path), "NEARER_CACHE": str(tmp_path / "cache")}).stdout
+    assert f"damaged, remove it: {path}" in " ".join(shown.split())
+    assert "found:" not in shown
+
+
 def test_one_is_described(nearer, tmp_path):
     shown = nearer("data", "corel5k", env={"NEARER_DATA": "", "NEARER_CACHE": str(tmp_path)}).stdout
     assert "stand-in        stands in for the ImageNet 2010 features" in shown

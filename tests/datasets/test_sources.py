@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from extras import needs
 from nearer import datasets
 from nearer.datasets import SOURCES, Original, Source
 from nearer.datasets.source import contents_checksum, loader
@@ -155,26 +156,64 @@ def test_what_cannot_be_downloaded_says_why_and_where_to_put_it(source, tmp_path
         by_hand.load(download=True)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nonsense", b"text"])
-def test_a_file_that_is_none_is_refused(content, source, tmp_path):
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nonsense", b"text", bytes(range(256)), b"a single array"])
+def test_a_damaged_file_is_refused_and_named(content, source, tmp_path):
     path = tmp_path / "data/tiny_folder/tiny.npz"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"tiny\.npz is not a file of arrays"):
+    if content == b"a single array":
+        with path.open("wb") as file:
+            np.save(file, CONTENT["rows"])
+    with pytest.raises(ValueError, match=r"/tiny\.npz is damaged or not a file of arrays: remove it$"):
         source.load()
+    assert not source.is_intact()
+
+
+def test_a_damaged_parquet_file_is_refused_and_named(source, tmp_path):
+    needs("pyarrow")
+    texts = replace(source, path="tiny_folder/tiny.parquet")
+    path = tmp_path / "data/tiny_folder/tiny.parquet"
+    path.parent.mkdir(parents=True)
+    for content in (b"", b"text", b"PAR1" + bytes(range(64)) + b"\x20\x00\x00\x00PAR1"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"/tiny\.parquet is damaged or not a file of arrays: remove it$"):
+            texts.load()
+
+
+def test_whether_a_file_is_intact(source, tmp_path):
+    assert not source.is_intact()
+    source.load(download=True, verbose=False)
+    assert source.is_intact()
+    assert dict(source.facts())["found"] == str(source.find())
+    np.savez(source.find(), rows=CONTENT["rows"][::-1])
+    assert not source.is_intact()
+    assert dict(source.facts())["found"] == f"{source.find()}, which is damaged: remove it"
+
+
+def test_damaged_originals_are_named(source, tmp_path):
+    path = tmp_path / "data/tiny_folder/rows.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("text")
+    with pytest.raises(ValueError, match=r"rows\.txt is not the original of .* is expected: remove /.*rows\.txt$"):
+        source.load()
+    unknown = replace(source, originals=(Original(source.originals[0].address),))
+    with pytest.raises(ValueError, match=r"'tiny' cannot be made from /.*rows\.txt: remove them$"):
+        unknown.load()
 
 
 def test_another_file_in_its_place_is_refused(source, tmp_path):
     path = tmp_path / "data/tiny_folder/tiny.npz"
     path.parent.mkdir(parents=True)
     np.savez(path, rows=CONTENT["rows"][::-1])
-    with pytest.raises(ValueError, match=r"tiny\.npz is not the data set 'tiny': its contents have the sha256"):
+    with pytest.raises(
+        ValueError, match=r"tiny\.npz is not the data set 'tiny': its contents have .*: remove it$"
+    ):
         source.load()
     np.savez(path, other=CONTENT["rows"])
     with pytest.raises(ValueError, match="is not the data set 'tiny': it has no rows"):
         source.load()
     np.savez(path, rows=np.array([{}], dtype=object))
-    with pytest.raises(ValueError, match="is not a file of arrays"):
+    with pytest.raises(ValueError, match="is damaged or not a file of arrays"):
         source.load()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,10 +15,20 @@ import toy_experiment
 from typer.testing import CliRunner
 
 from extras import needs
+from nearer import __version__, datasets
 from nearer.cli.app import app
-from nearer.papers import run
-from nearer.papers.report import HOLDS, markdown, markdown_table, read_records, report, write_report
-from nearer.papers.run import partial_path, read_record, record_path, run_experiment
+from nearer.papers import Verdict, run, sdca
+from nearer.papers.report import (
+    figure_of,
+    markdown,
+    markdown_table,
+    notes_of,
+    read_records,
+    report,
+    verdict_text,
+    write_report,
+)
+from nearer.papers.run import duration_of, partial_path, read_record, record_path, run_experiment
 
 PARTIAL = "toy-squares-quick.jsonl"
 
@@ -27,7 +38,12 @@ def numbers_in(log):
 
 
 def without_time(record):
-    return {key: value for key, value in record.items() if key not in ("seconds", "date")}
+    """Return a record without what differs between two runs."""
+    return {
+        key: value
+        for key, value in record.items()
+        if key not in ("processor seconds", "date", "load at the start", "n_jobs")
+    }
 
 
 def start(folder, n_jobs):
@@ -94,7 +110,7 @@ def numbers_run_after(tear, toy, log, path):
     lines = [
         json.dumps({key: record[key] for key in ("paper", "experiment", "scale", "sizes", "code", "machine")})
     ]
-    lines += [json.dumps({**line, "seconds": 0.0}) for line in record["trials"]]
+    lines += [json.dumps({**line, "processor seconds": 0.0}) for line in record["trials"]]
     record_path(path, "toy", toy, "tiny").unlink()
     partial = partial_path(record_path(path, "toy", toy, "tiny"))
     partial.write_text(tear("\n".join(lines) + "\n"))
@@ -112,42 +128,165 @@ def test_a_torn_last_line_is_run_again(toy, log, tmp_path):
     assert numbers_run_after(lambda text: "", toy, log, tmp_path) == [0, 1, 2]
 
 
-@pytest.mark.filterwarnings("ignore:results of other code")
-def test_results_of_other_code_or_sizes_are_set_aside(toy, log, tmp_path, monkeypatch):
+def test_results_of_other_code_or_sizes_are_set_aside(toy, log, tmp_path):
     first, _ = run_experiment("toy", toy, "tiny", tmp_path)
-    assert numbers_run_after(lambda text: text.replace(first["code"], "0" * 16), toy, log, tmp_path) == [0, 1, 2]
-    assert numbers_run_after(lambda text: text.replace('"n": 3', '"n": 4'), toy, log, tmp_path) == [0, 1, 2]
-    assert len((tmp_path / "toy-squares-tiny.jsonl.old").read_text().splitlines()) == 4
-    log.write_text("")
-    assert not run_experiment("toy", toy, "tiny", tmp_path)[1]
-    assert numbers_in(log) == []
-    monkeypatch.setattr(run, "code_hash", lambda: "other")
-    record, fresh = run_experiment("toy", toy, "tiny", tmp_path)
-    assert fresh
-    assert (record["code"], numbers_in(log)) == ("other", [0, 1, 2])
+    with pytest.warns(
+        UserWarning, match=r"has results of other code.*it is kept as toy-squares-tiny\.jsonl\.old$"
+    ):
+        assert numbers_run_after(lambda text: text.replace(first["code"], "0"), toy, log, tmp_path) == [0, 1, 2]
+    with pytest.warns(UserWarning, match=r"it is kept as toy-squares-tiny\.jsonl\.old2$"):
+        assert numbers_run_after(lambda text: text.replace('"n": 3', '"n": 4'), toy, log, tmp_path) == [0, 1, 2]
+    for name in ("toy-squares-tiny.jsonl.old", "toy-squares-tiny.jsonl.old2"):
+        assert len((tmp_path / name).read_text().splitlines()) == 4
 
 
-def test_the_hash_changes_with_every_source_file_and_its_name(tmp_path):
-    (tmp_path / "inner").mkdir()
-    source = tmp_path / "inner" / "loops.py"
-    source.write_text("x = 1\n")
-    hashes = [run.hash_source(tmp_path)]
-    source.write_text("x = 2\n")
-    hashes.append(run.hash_source(tmp_path))
-    source.rename(tmp_path / "loops.py")
-    hashes.append(run.hash_source(tmp_path))
-    assert len(set(hashes)) == 3
-    (tmp_path / "notes.txt").write_text("not code")
-    assert run.hash_source(tmp_path) == hashes[-1]
+def test_a_record_of_the_same_trials_is_not_run_again(toy, log, tmp_path, monkeypatch):
+    first, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert run_experiment("toy", toy, "tiny", tmp_path) == (first, False)
+    monkeypatch.setattr(run, "code_hash", lambda experiment: "other")
+    with pytest.warns(UserWarning, match=r"measured with other code \(.*, now other\); --again runs"):
+        assert run_experiment("toy", toy, "tiny", tmp_path) == (first, False)
+    assert numbers_in(log) == [0, 1, 2]
 
 
-def test_again_runs_everything_anew(toy, log, tmp_path):
+def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, monkeypatch):
+    path = record_path(tmp_path, "toy", toy, "tiny")
+    run_experiment("toy", toy, "tiny", tmp_path)
+    old = path.read_text()
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 0.0})
+    with pytest.warns(UserWarning, match=r"has other trials.*it is kept as toy-squares-tiny\.json\.old$"):
+        assert run_experiment("toy", toy, "tiny", tmp_path)[1]
+    assert path.with_name("toy-squares-tiny.json.old").read_text() == old
+    path.write_text(path.read_text().replace('"square"', '"cube"'))
+    with pytest.warns(UserWarning, match=r"has other trials or results.*\.json\.old2$"):
+        assert run_experiment("toy", toy, "tiny", tmp_path)[1]
+    path.write_text("{")
+    with pytest.warns(UserWarning, match=r"is not the record of an experiment.*\.json\.old3$"):
+        assert run_experiment("toy", toy, "tiny", tmp_path)[1]
+    assert numbers_in(log) == [0, 1, 2, 0, 1, 0, 1, 0, 1]
+
+
+def test_the_trials_of_a_record_decide_what_is_shown(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    path = record_path(tmp_path, "toy", toy, "tiny")
+    stored = json.loads(path.read_text())
+    stored["table"], stored["verdicts"] = [{"number": "of long ago"}], []
+    path.write_text(json.dumps(stored))
+    monkeypatch.setattr(type(toy), "title", "Squares")  # as it was when it was run
+    ((_, record, _),) = read_records(tmp_path)
+    assert [row["a|b"] for row in record["table"]] == [0, 1, 4]
+    assert len(record["verdicts"]) == 3
+    assert notes_of(record) == [toy.stand_in, "run at the scale 'tiny'"]
+    assert run_experiment("toy", toy, "tiny", tmp_path) == (record, False)
+    assert read_record(path) == record
+    assert numbers_in(log) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("change", ['"number": 2', '"square"', '"n"'], ids=["trials", "results", "sizes"])
+def test_a_record_of_an_earlier_protocol_is_shown_as_stored_and_said_to_be(change, toy, log, tmp_path):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    path = record_path(tmp_path, "toy", toy, "tiny")
+    stored = json.loads(path.read_text())
+    stored["table"] = [{"number": "of long ago"}]
+    path.write_text(json.dumps(stored).replace(change, '"m"' if change == '"n"' else change.replace("u", "v")))
+    path.with_suffix(".svg").write_text("<?xml?><svg>as it was drawn</svg>")
+    ((_, record, _),) = read_records(tmp_path)
+    assert len(record["table"]) == 1
+    assert "of an earlier protocol" in notes_of(record)[-1]
+    assert "**Of an earlier protocol" in markdown(record)
+    page = report(read_records(tmp_path))
+    assert "<td>tiny, stand-in, earlier protocol</td>" in page
+    assert "<svg>as it was drawn</svg>" in page
+    assert page.count("<svg") == 1
+
+
+SOURCE = '"""Loops."""\n\n\ndef double(x):\n    """Return twice x."""\n    return 2 * x\n'
+
+
+def test_the_hash_is_of_code_without_comments_and_docstrings(tmp_path):
+    source = tmp_path / "loops.py"
+
+    def hash_of(text, name="loops.py"):
+        source.write_text(text)
+        path = source.rename(tmp_path / name)
+        return run.hash_code([path], tmp_path)
+
+    first = hash_of(SOURCE)
+    assert hash_of(SOURCE.replace("Return twice", "Return the double of")) == first
+    assert hash_of(SOURCE.replace("return", "# a comment\n    return")) == first
+    assert hash_of(SOURCE.replace("2 *", "3 *")) != first
+    assert hash_of(SOURCE, "other.py") != first
+
+
+def test_the_hash_is_of_what_trials_depend_on(tmp_path, toy, monkeypatch):
+    for name in ("losses/core.py", "datasets/cars.py", "papers/sdca.py", "cli/app.py", "datasets/source.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SOURCE)
+    found = {path.relative_to(tmp_path).as_posix() for path in run._related(tmp_path)}
+    assert found == {"losses/core.py", "datasets/cars.py"}
+    assert all((run.LIBRARY / name).exists() for name in run.UNRELATED)
+    hashes = {run.code_hash(experiment) for experiment in (toy, *sdca.EXPERIMENTS)}
+    assert len(hashes) == 2  # of the toy's file, and of sdca.py
+
+
+def test_again_runs_everything_anew_and_keeps_what_was_there(toy, log, tmp_path):
     run_experiment("toy", toy, "tiny", tmp_path)
     record = record_path(tmp_path, "toy", toy, "tiny")
+    old = record.read_text()
     partial_path(record).write_text("left over\n")
-    assert run_experiment("toy", toy, "tiny", tmp_path, again=True)[1]
+    with pytest.warns(UserWarning, match="it is kept as") as told:
+        assert run_experiment("toy", toy, "tiny", tmp_path, again=True)[1]
+    assert [str(warning.message).rsplit(" ", 1)[1] for warning in told] == [
+        "toy-squares-tiny.json.old",
+        "toy-squares-tiny.jsonl.old",
+    ]
     assert numbers_in(log) == [0, 1, 2] * 2
     assert not partial_path(record).exists()
+    assert record.with_name("toy-squares-tiny.json.old").read_text() == old
+    assert partial_path(record).with_name("toy-squares-tiny.jsonl.old").read_text() == "left over\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*it is kept as")
+def test_again_after_an_interruption_resumes(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    squares = type(toy).run
+
+    def interrupted(self, trial):
+        if trial["number"] == 2:
+            raise KeyboardInterrupt
+        return squares(self, trial)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(toy), "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment("toy", toy, "tiny", tmp_path, again=True)
+    assert run_experiment("toy", toy, "tiny", tmp_path, again=True)[1]
+    assert numbers_in(log) == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_record_is_tied_to_the_code_and_the_state_of_the_machine(toy, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.254, 0.0, 0.0), raising=False)
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path, n_jobs=2)
+    assert (record["version"], record["n_jobs"], record["load at the start"]) == (__version__, 2, 0.25)
+    assert record["commit"] is None or re.fullmatch(r"[\w.-]+", record["commit"])
+    assert record["code"] in run.code_hash(toy)
+
+
+def test_no_commit_is_recorded_where_there_is_no_checkout_or_no_git(tmp_path, monkeypatch):
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "run.py").touch()
+    monkeypatch.setattr(run, "LIBRARY", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert run._commit.__wrapped__() is None
+    monkeypatch.setenv("PATH", "")
+    assert run._commit.__wrapped__() is None
+
+
+def test_the_time_of_trials_is_processor_time(toy, log, tmp_path):
+    record, _ = run_experiment("toy", toy, "quick", tmp_path, n_jobs=1)  # 20 pauses of 0.1 s
+    assert 0 < record["processor seconds"] < 1
+    assert duration_of(record) == "0.0 minutes of processor time"
+    assert duration_of({"seconds": 90.0}) == "1.5 minutes of trials"
 
 
 def test_a_record_says_of_what_it_is(toy, log, tmp_path):
@@ -159,11 +298,11 @@ def test_a_record_says_of_what_it_is(toy, log, tmp_path):
     assert run_experiment("toy", toy, "tiny", tmp_path)[0]["reduced"] == "run at the scale 'tiny'"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"paper": "toy"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"paper": "toy"}', "\xff"])
 def test_what_is_no_record_is_said_so(tmp_path, text):
     path = tmp_path / "toy-squares-tiny.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"toy-squares-tiny\.json is not the record"):
+    with pytest.raises(ValueError, match=r"toy-squares-tiny\.json is damaged or not the record"):
         read_record(path)
 
 
@@ -184,7 +323,40 @@ def test_cells_of_markdown(toy, log, tmp_path):
     record, _ = run_experiment("toy", toy, "tiny", tmp_path)
     text = markdown(record)
     assert text.startswith("## Squares & pauses\n\n**Numbers below <20> replace all numbers.**")
-    assert "- roots are whole: **does not hold**. root of 2" in text
+    assert "- roots are whole: **does not hold at this size**. root of 2" in text
+
+
+def test_a_verdict_below_the_full_scale_is_about_that_size():
+    assert verdict_text(True, "full") == "holds"
+    assert verdict_text(False, "full") == "does not hold"
+    assert verdict_text(True, "quick") == "holds at this size"
+    assert verdict_text(False, "tiny") == "does not hold at this size"
+    assert verdict_text(None, "full") == verdict_text(None, "quick") == "cannot be decided here"
+
+
+def test_a_figure_says_its_size_and_stand_in(toy, log, tmp_path, monkeypatch):
+    needs("matplotlib")
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    draw = type(toy).draw
+
+    def with_legend(self, figure, results):
+        figure.set_size_inches(4.0, 3.0)
+        draw(self, figure, results)
+        figure.legend(figure.axes[0].lines, ["squares"], loc="outside lower center")
+
+    monkeypatch.setattr(type(toy), "draw", with_legend)
+    figure = figure_of(toy, record)
+    text = figure.texts[0].get_text()
+    assert text.replace("\n", " ") == "Numbers below <20> replace all numbers. Run at the scale 'tiny'."
+    for stand_in in (toy.stand_in, " ".join(["numbers"] * 60)):
+        figure = figure_of(toy, record | {"stand-in": stand_in})
+        figure.savefig(tmp_path / "figure.png")
+        caption, legend = figure.texts[0].get_window_extent(), figure.legends[0].get_window_extent()
+        assert caption.y1 < legend.y0
+        assert legend.y1 < figure.axes[0].get_tightbbox().y0
+        assert figure.bbox.contains(caption.x0, caption.y0)
+        assert figure.bbox.contains(caption.x1, caption.y1)
+    assert figure_of(toy, record | {"stand-in": "", "reduced": ""}).texts == []
 
 
 class Outline(HTMLParser):
@@ -221,7 +393,8 @@ def test_the_report_is_one_well_formed_page_with_every_verdict(toy, log, tmp_pat
     for verdict in record["verdicts"]:
         assert verdict["claim"] in text
         assert verdict["measured"] in text
-        assert f"'{json.dumps(verdict['holds'])}'>{HOLDS[verdict['holds']]}<" in page
+        assert f"'{json.dumps(verdict['holds'])}'>{verdict_text(verdict['holds'], 'tiny')}<" in page
+    assert page.count("<td>tiny, stand-in</td>") == len(record["verdicts"])
     assert record["stand-in"] in text
     assert record["reduced"] in text
     assert "Each after a pause, so that there is time to interrupt it. Where <this> is silent" in text
@@ -240,8 +413,8 @@ def test_a_second_process_at_the_same_record_is_refused(toy, log, tmp_path):
     process = start(tmp_path, 1)
     try:
         wait_for_results(tmp_path / PARTIAL, 1)
-        with pytest.raises(OSError, match=f"another process is at .*{PARTIAL}: wait for it"):
-            run_experiment("toy", toy, "quick", tmp_path)
+        with pytest.raises(OSError, match=f"{PARTIAL} is in use by another process that runs this exp.*: wait"):
+            run_experiment("toy", toy, "quick", tmp_path, again=True)
     finally:
         process.kill()
         process.communicate(timeout=30)
@@ -254,6 +427,13 @@ def test_the_report_takes_the_largest_scale(toy, log, tmp_path):
     for scale in ("tiny", "full"):
         run_experiment("toy", toy, scale, tmp_path)
     assert [record["scale"] for _, record, _ in read_records(tmp_path)] == ["full"]
+
+
+def test_a_damaged_record_is_left_out_of_the_report(toy, log, tmp_path):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    (tmp_path / "toy-squares-full.json").write_text('{"paper": "toy"')
+    with pytest.warns(UserWarning, match=r"left out: .*toy-squares-full\.json is damaged"):
+        assert [record["scale"] for _, record, _ in read_records(tmp_path)] == ["tiny"]
 
 
 def nearer(*arguments, code=0):
@@ -272,14 +452,37 @@ def test_the_command_lists_runs_and_reports(toy, log, tmp_path):
     done = nearer("run", "toy", "squares", "--scale", "full", "--quiet", "-o", tmp_path, "--jobs", 1)
     assert "holds: squares grow & grow. 20 <squares>" in done.output
     assert "does not hold: roots are whole" in done.output
+    for note in (toy.stand_in, toy.reduced):
+        assert f"note: {note}." in done.output
+    assert done.output.index("note:") < done.output.index("holds:")
     assert {path.suffix for path in tmp_path.glob("toy-squares-full.*")} == {".json", ".md", ".png", ".svg"}
     assert (tmp_path / "toy-squares-full.png").read_bytes().startswith(b"\x89PNG")
-    assert "recorded: full" in nearer("list", "-o", tmp_path).output
+    assert "recorded: full (0.0 minutes of processor time)" in nearer("list", "-o", tmp_path).output
     assert "(recorded before)" in nearer("run", "all", "--scale", "full", "--quiet", "-o", tmp_path).output
     assert numbers_in(log) == list(range(20))
     nearer("run", "all", "--scale", "full", "--again", "--quiet", "-o", tmp_path, "--jobs", 1)
     assert numbers_in(log) == list(range(20)) * 2
     assert "report.html: 1 experiments" in nearer("report", "-o", tmp_path).output
+    (tmp_path / "toy-squares-full.json").write_text("{")
+    assert "recorded: full (damaged: remove toy-squares-full.json)" in nearer("list", "-o", tmp_path).output
+
+
+def test_the_command_makes_tables_of_records_by_the_code_as_it_is_now(toy, log, tmp_path, monkeypatch):
+    needs("matplotlib")
+    nearer("run", "toy", "--scale", "tiny", "--quiet", "-o", tmp_path, "--jobs", 1)
+    monkeypatch.setattr(type(toy), "table", lambda self, results: [{"number": "new", "a|b": 1}])
+    monkeypatch.setattr(type(toy), "verdicts", lambda self, table, results: [Verdict("new claim", True, "it")])
+    done = nearer("run", "toy", "--scale", "tiny", "--quiet", "-o", tmp_path, "--jobs", 1)
+    assert "holds at this size: new claim. it" in done.output
+    assert "| new | 1 |" in (tmp_path / "toy-squares-tiny.md").read_text()
+    assert numbers_in(log) == [0, 1, 2]
+
+
+def test_the_bar_of_a_run_begins_with_its_name(toy, log, tmp_path, capfd):
+    run_experiment("toy", toy, "tiny", tmp_path, verbose=True)
+    shown = capfd.readouterr().err
+    assert "toy squares: 100%" in shown
+    assert "fit" not in shown
 
 
 @pytest.mark.parametrize(
@@ -297,12 +500,43 @@ def test_unknown_names_are_answered_with_those_that_there_are(toy, arguments, me
     assert message in " ".join(nearer(*arguments, code=2).output.split())
 
 
-def test_missing_data_are_said_before_anything_runs(toy, log, tmp_path, monkeypatch):
-    monkeypatch.setenv("NEARER_DATA", str(tmp_path))
-    monkeypatch.setenv("NEARER_CACHE", str(tmp_path))
-    monkeypatch.setattr(type(toy), "data", ("caltech101",))
-    assert (
-        "the data set 'caltech101' is not on this machine" in nearer("run", "toy", "-o", tmp_path, code=2).output
-    )
-    assert "skipped toy squares: the data set 'caltech101'" in nearer("run", "all", "-o", tmp_path, code=2).output
+@pytest.fixture
+def no_data(toy, tmp_path, monkeypatch):
+    """The toy with two data sets that are not there, and another experiment that needs one of them."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setenv("NEARER_DATA", str(folder))
+    monkeypatch.setenv("NEARER_CACHE", str(tmp_path / "cache"))
+
+    class Roots(type(toy)):
+        name, data = "roots", ("music",)
+
+    monkeypatch.setattr(type(toy), "data", ("caltech101", "music"))
+    monkeypatch.setattr(toy_experiment, "EXPERIMENTS", (toy, Roots()))
+    return folder
+
+
+def test_missing_data_are_said_before_anything_runs(no_data, log, tmp_path):
+    told = nearer("run", "toy", "squares", "--scale", "full", "-o", tmp_path, code=2).output
+    assert told.splitlines() == [
+        "nearer: error: these data sets are needed:",
+        "  caltech101: not on this machine; it cannot be downloaded",
+        "  music: not on this machine",
+        "nearer data NAME says where a data set comes from and where to put it.",
+        "nearer papers run toy squares --scale full --download downloads those that can be downloaded.",
+    ]
+    told = nearer("run", "all", "-o", tmp_path, code=2).output
+    assert told.count("not on this machine") == 2
+    assert "skipped toy squares: it needs caltech101, music" in told
+    assert "skipped toy roots: it needs music" in told
     assert numbers_in(log) == []
+
+
+def test_experiments_with_damaged_data_are_skipped(no_data, log, tmp_path):
+    path = no_data / datasets.source_of("music").path
+    path.parent.mkdir()
+    path.write_bytes(bytes(range(256)) * 8)
+    told = nearer("run", "all", "-o", tmp_path, code=2).output
+    assert f"music: {path} is damaged or not a file of arrays: remove it" in told
+    assert "skipped toy roots: it needs music" in told
+    assert "pickle" not in told

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from extras import needs
 from nearer.papers import PAPERS, experiments
-from nearer.papers.run import run_experiment
+from nearer.papers.run import recomputed, run_experiment
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -37,12 +38,27 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
     assert "| all numbers | cannot be decided here | not these |" in page
     assert "![Squares & pauses](papers/records/toy-squares-full.svg)" in page
     assert "| 19 | 361 | – |" in page
-    assert "`toy-squares-full.json`, 20" in page
+    assert re.search(r"`toy-squares-full\.json`, 20\S+, 0\.0 minutes of processor time on ", page)
     assert "<!--" not in page
+    (tmp_path / "toy-squares-full.json").unlink()
+    small = verdicts.insert_records("<!-- verdicts: toy -->", tmp_path)
+    assert "| squares grow & grow | holds at this size | 3 <squares> |" in small
     whole = verdicts.insert_records("<!-- verdicts: toy -->", tmp_path)
     assert whole.startswith(f"### {toy.title}\n\n*")
     missing = verdicts.insert_records("<!-- verdicts: toy cubes -->", tmp_path)
     assert missing == "Not recorded yet: `nearer papers run toy cubes` measures it."
+
+
+def test_records_can_be_stored_again_without_a_run(toy, log, tmp_path, verdicts, monkeypatch):
+    needs("matplotlib")
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    monkeypatch.setattr(type(toy), "table", lambda self, results: [{"number": 1, "a|b": 1e9}])
+    verdicts.write_again(tmp_path)
+    stored = json.loads((tmp_path / "toy-squares-tiny.json").read_text(encoding="utf-8"))
+    assert stored["table"] == [{"number": 1, "a|b": 1e9}]
+    assert stored["trials"] == record["trials"]
+    assert (tmp_path / "toy-squares-tiny.svg").exists()
+    assert log.read_text().split() == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -59,6 +75,4 @@ def test_records_are_of_experiments_that_there_are(path):
     assert path.name == f"{record['paper']}-{experiment.name}-{record['scale']}.json"
     assert path.stat().st_size < 2_000_000
     assert path.with_suffix(".svg").exists() == experiment.has_figure
-    assert json.loads(json.dumps(experiment.trials(**record["sizes"]))) == [
-        line["trial"] for line in record["trials"]
-    ]
+    assert recomputed(experiment, record).get("earlier protocol") is None

@@ -30,7 +30,9 @@ def data(
             raise ValueError("--download needs the name of a data set, such as nearer data music --download")
         for source in SOURCES.values():
             path = source.find()
-            where = f"found: {path}" if path else "not here; " + ("by hand" if source.by_hand else "--download")
+            where = "not here; " + ("by hand" if source.by_hand else "--download")
+            if path is not None:
+                where = f"found: {path}" if source.is_intact() else f"damaged, remove it: {path}"
             print(f"{source.name:<18} {source.kind:<9} {source.size}")
             for text in (f"license: {source.license}", where):
                 print(fill(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT, **WHOLE_WORDS))

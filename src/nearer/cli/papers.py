@@ -12,7 +12,6 @@ from nearer.cli.options import flag
 
 ACTIONS = ("list", "run", "report")
 FOLDER = Path("papers")
-RULE = {True: "holds", False: "does not hold", None: "cannot be decided"}
 
 
 @command(
@@ -34,15 +33,16 @@ def papers(
     out: Path = typer.Option(FOLDER, "-o", "--out", help="The folder of the records, figures and tables."),
     jobs: int = typer.Option(0, min=0, help="run: trials at a time; 0 is one per core.", show_default=False),
     download: bool = flag("--download", "run: download data sets that are not there."),
-    again: bool = flag("--again", "run: run what is recorded already, too."),
+    again: bool = flag("--again", "run: run recorded experiments again, too."),
     quiet: bool = flag("--quiet", "No progress bar."),
 ) -> None:
-    """Rerun the tables and figures of the four papers.
+    """Rerun the tables and figures of the four papers whose methods are in the library.
 
-    They are those whose methods are in the library. The list shows every experiment and about how long it takes on two
-    cores. A run writes a record with all numbers (.json), a table with the paper's numbers beside ours (.md) and the
-    figure (.png, .svg). It can be interrupted; the same command resumes it. The report is one HTML page
-    of all records in the folder.
+    The list shows every experiment, about how long it takes on two cores, and the processor time of the runs that are
+    recorded in the folder. A run writes a record with all numbers (.json), a table with the paper's numbers beside
+    ours (.md) and the figure (.png, .svg). It can be interrupted; the same command resumes it. Where there is a record
+    of the same trials, they are not run again: its table, verdicts and figure are made from it. The report is one HTML
+    page of all records in the folder.
     """
     from nearer.papers import SCALES
 
@@ -64,24 +64,35 @@ def papers(
 
 
 def _list(folder: Path) -> None:
-    """Print what each experiment costs, the data it needs, and at which scales there are records of it."""
+    """Print what each experiment costs, the data it needs, and the records of it with the time they took."""
     from nearer.papers import PAPERS, experiments
-    from nearer.papers.run import record_path
 
     for paper, (_, reference) in PAPERS.items():
         print("\n" + fill(f"{paper}: {reference}", WIDTH))
         for name, experiment in experiments(paper).items():
             cost = ", ".join(f"{scale} {_minutes(experiment.minutes[scale])}" for scale in ("quick", "full"))
-            there = [
-                scale for scale in ("quick", "full") if record_path(folder, paper, experiment, scale).exists()
-            ]
             print(f"\n  {name}\n{_indented(experiment.title)}")
             cost += f"; data: {', '.join(experiment.data)}" if experiment.data else ""
             notes = [cost, *([f"stand-in: {experiment.stand_in}"] if experiment.stand_in else [])]
-            notes += [f"recorded: {', '.join(there)}"] if there else []
+            recorded = _recorded(folder, paper, experiment)
+            notes += [f"recorded: {', '.join(recorded)}"] if recorded else []
             for note in notes:
                 print(_indented(note))
     print("\nnearer papers run PAPER EXPERIMENT reruns one; nearer papers run all reruns all of them.")
+
+
+def _recorded(folder: Path, paper: str, experiment: Any) -> list[str]:
+    """Return the scales at which there are records, with the time that was measured."""
+    from nearer.papers.run import duration_of, read_record, record_path
+
+    there = []
+    for scale in ("quick", "full"):
+        path = record_path(folder, paper, experiment, scale)
+        try:
+            there += [f"{scale} ({duration_of(read_record(path))})"] if path.exists() else []
+        except ValueError:
+            there.append(f"{scale} (damaged: remove {path.name})")
+    return there
 
 
 def _indented(text: str) -> str:
@@ -95,7 +106,7 @@ def _minutes(minutes: float) -> str:
 
 
 def _selected(names: list[str]) -> list[tuple[str, Any]]:
-    """Return the experiments that are asked for, with their papers; ValueError for names that there are not."""
+    """Return the experiments with these names, each with its paper; raise a ValueError for unknown names."""
     from nearer.papers import PAPERS, experiments
 
     if names[:1] == ["all"] and len(names) > 1:
@@ -114,15 +125,23 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
 
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
     from nearer.files import replacing
-    from nearer.papers.report import HOLDS, markdown, require_matplotlib, write_figure
+    from nearer.papers.report import markdown, notes_of, require_matplotlib, verdict_text, write_figure
     from nearer.papers.run import partial_path, record_path, run_experiment
 
     selected = _selected(names)
     if any(experiment.has_figure for _, experiment in selected):
         require_matplotlib()
-    skipped = _without_data(selected, download, raises=names != ["all"])
+    problems = _problems_of_data(selected, download, verbose=not quiet)
+    if problems:
+        text = _what_to_do(problems, names, scale, download)
+        if names != ["all"]:
+            raise FileNotFoundError(text)
+        print_note(text)
+    skipped = []
     for paper, experiment in selected:
-        if (paper, experiment.name) in skipped:
+        unavailable = [data for data in experiment.data if data in problems]
+        if unavailable:
+            skipped.append(f"skipped {paper} {experiment.name}: it needs {', '.join(unavailable)}")
             continue
         path = record_path(out, paper, experiment, scale)
         try:
@@ -132,31 +151,42 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
         except KeyboardInterrupt:
             print_note(f"the results so far are kept in {partial_path(path)}; the same command resumes")
             raise
-        if fresh or not path.with_suffix(".md").exists():
-            with replacing(path.with_suffix(".md")) as temporary:
-                temporary.write_text(markdown(record), encoding="utf-8")
-        if experiment.has_figure and (fresh or not path.with_suffix(".svg").exists()):
+        with replacing(path.with_suffix(".md")) as temporary:
+            temporary.write_text(markdown(record), encoding="utf-8")
+        if experiment.has_figure:
             write_figure(experiment, record, path)
         print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
+        for note in notes_of(record):
+            print(fill(f"note: {note}.", WIDTH, initial_indent="  ", subsequent_indent="  "))
         for verdict in record["verdicts"]:
-            print(f"  {HOLDS[verdict['holds']]}: {verdict['claim']}. {verdict['measured']}")
-    for (paper, name), reason in skipped.items():
-        print_note(f"skipped {paper} {name}: {reason}")
+            print(f"  {verdict_text(verdict['holds'], scale)}: {verdict['claim']}. {verdict['measured']}")
+    for text in skipped:
+        print_note(text)
     if skipped:
         raise typer.Exit(2)
 
 
-def _without_data(selected: list[tuple[str, Any]], download: bool, raises: bool) -> dict[tuple[str, str], str]:
-    """Return why experiments cannot run for want of data, or raise the first error; before anything runs."""
+def _problems_of_data(selected: list[tuple[str, Any]], download: bool, verbose: bool) -> dict[str, str]:
+    """Return why data sets of the experiments cannot be had, by name; all are tried, before anything runs."""
     from nearer.datasets import source_of
 
-    reasons = {}
-    for paper, experiment in selected:
+    problems = {}
+    for name in dict.fromkeys(name for _, experiment in selected for name in experiment.data):
+        source = source_of(name)
         try:
-            for data in experiment.data:
-                source_of(data).load(download)
-        except OSError as error:
-            if raises:
-                raise
-            reasons[paper, experiment.name] = str(error).splitlines()[0]
-    return reasons
+            source.load(download, verbose)
+        except FileNotFoundError:
+            problems[name] = "not on this machine" + ("; it cannot be downloaded" if source.by_hand else "")
+        except (OSError, ValueError, ImportError) as error:
+            problems[name] = str(error)
+    return problems
+
+
+def _what_to_do(problems: dict[str, str], names: list[str], scale: str, download: bool) -> str:
+    """Return one line per data set that cannot be had, and the commands that help."""
+    lines = ["these data sets are needed:", *(f"  {name}: {problem}" for name, problem in problems.items())]
+    lines.append("nearer data NAME says where a data set comes from and where to put it.")
+    if not download:
+        command = " ".join(["nearer papers run", *names, *(["--scale", scale] if scale != "quick" else [])])
+        lines.append(f"{command} --download downloads those that can be downloaded.")
+    return "\n".join(lines)

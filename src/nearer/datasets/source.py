@@ -105,6 +105,21 @@ class Source:
         """Return the file if it is on this machine."""
         return next((folder / self.path for folder in _folders() if (folder / self.path).is_file()), None)
 
+    def is_intact(self) -> bool:
+        """Whether the file is on this machine and its arrays have the expected checksum.
+
+        A parquet file counts as intact where pyarrow, which reads it, is not installed.
+        """
+        path = self.find()
+        try:
+            if path is not None:
+                self._check(_read(path), f"{path}")
+        except ImportError:
+            return True
+        except (ValueError, OSError):
+            return False
+        return path is not None
+
     def load(self, download: bool = False, verbose: bool = True) -> Arrays:
         """Return the arrays; they are made first if they must be, and checked in any case.
 
@@ -122,7 +137,10 @@ class Source:
         path = self.find()
         if path is not None:
             arrays = _read(path)
-            self._check(arrays, f"{path}")
+            try:
+                self._check(arrays, f"{path}")
+            except ValueError as error:
+                raise ValueError(f"{error}: remove it") from None
             return arrays
         originals = self._find_originals()
         if originals:
@@ -145,9 +163,15 @@ class Source:
             *(("original", original.address) for original in self.originals),
             ("by hand", self.by_hand),
             ("contents", f"sha256 {self.sha256}"),
-            ("found", str(self.find() or "not on this machine")),
+            ("found", self._where()),
         ]
         return [(word, text) for word, text in facts if text]
+
+    def _where(self) -> str:
+        path = self.find()
+        if path is None:
+            return "not on this machine"
+        return f"{path}" if self.is_intact() else f"{path}, which is damaged: remove it"
 
     def _find_originals(self) -> list[Path]:
         """Return the originals if all of them lie in one folder of this machine."""
@@ -155,14 +179,24 @@ class Source:
             paths = [(folder / self.path).with_name(original.name) for original in self.originals]
             if self.make and all(path.is_file() for path in paths):
                 for original, path in zip(self.originals, paths, strict=True):
-                    _check_original(original, path)
+                    try:
+                        _check_original(original, path)
+                    except ValueError as error:
+                        raise ValueError(f"{error}: remove {path}") from None
                 return paths
         return []
 
     def _make(self, originals: Sequence[Path]) -> Arrays:
         """Make the arrays, check them, and keep them in the cache folder."""
         assert self.make is not None
-        arrays = {name: np.asarray(array) for name, array in self.make(originals).items()}
+        try:
+            made = self.make(originals)
+        except (OSError, ImportError, MemoryError):
+            raise
+        except Exception as error:  # whatever readers raise for a damaged file
+            files = ", ".join(str(path) for path in originals)
+            raise ValueError(f"the data set {self.name!r} cannot be made from {files}: remove them") from error
+        arrays = {name: np.asarray(array) for name, array in made.items()}
         self._check(arrays, f"what was made of {', '.join(original.address for original in self.originals)}")
         target = cache_folder("data") / self.path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -237,15 +271,21 @@ def _folders() -> Iterator[Path]:
 
 def _read(path: Path) -> Arrays:
     """Return the arrays of a file, or the columns of a parquet file."""
-    if path.suffix == ".parquet":
-        from nearer.formats.parquet import read_columns
-
-        return {name: np.array(column, dtype=object) for name, column in read_columns(path).items()}
+    damage: Exception
     try:
+        if path.suffix == ".parquet":
+            from nearer.formats.parquet import read_columns
+
+            return {name: np.array(column, dtype=object) for name, column in read_columns(path).items()}
         with np.load(path, allow_pickle=False) as file:
             return dict(file)
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is not a file of arrays: {error}") from None
+    except (ValueError, TypeError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        damage = error
+    except OSError as error:
+        if error.errno is not None:  # the file cannot be opened; readers raise it for what is in a file, too
+            raise
+        damage = error
+    raise ValueError(f"{path} is damaged or not a file of arrays: remove it") from damage
 
 
 def _write(path: Path, arrays: Arrays) -> None:

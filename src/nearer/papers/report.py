@@ -1,16 +1,21 @@
-"""What is made of records: a Markdown table, the figure as PNG and SVG, and one HTML page of all experiments."""
+"""What is made of records: a Markdown table, the figure as PNG and SVG, and one HTML page of all experiments.
+
+Each of them says what stands in for the data of the paper, and at which size it was run.
+"""
 
 import html
 import json
 import math
+import textwrap
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.files import replacing
-from nearer.papers import PAPERS, experiments
+from nearer.papers import PAPERS, SCALES, experiments
 from nearer.papers.experiment import Experiment, Row
-from nearer.papers.run import read_record
+from nearer.papers.run import duration_of, read_record, recomputed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,12 +28,14 @@ __all__ = [
     "read_records",
     "report",
     "require_matplotlib",
+    "size_of",
+    "verdict_text",
     "write_figure",
     "write_report",
 ]
 
 LARGE = 10_000  # integers from which on digits are grouped
-HOLDS = {True: "holds", False: "does not hold", None: "cannot be decided here"}
+CAPTION = 7.0  # points
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #ccc; } h3 { margin-top: 2.5rem; }
@@ -61,13 +68,20 @@ def markdown_table(rows: list[Row]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
+def verdict_text(holds: bool | None, scale: str) -> str:
+    """Return a verdict in words: below the paper's size, it is about that size only."""
+    if holds is None:
+        return "cannot be decided here"
+    return ("holds" if holds else "does not hold") + ("" if scale == "full" else " at this size")
+
+
 def markdown(record: Row, heading: str = "##") -> str:
     """Return a record as Markdown: its table, with what replaces the paper's data, and the verdicts."""
     parts = [f"{heading} {record['title']}"]
     parts += [f"**{text[:1].upper()}{text[1:]}.**" for text in notes_of(record)]
     parts.append(markdown_table(record["table"]))
     verdicts = [
-        f"- {verdict['claim']}: **{HOLDS[verdict['holds']]}**. {verdict['measured']}"
+        f"- {verdict['claim']}: **{verdict_text(verdict['holds'], record['scale'])}**. {verdict['measured']}"
         for verdict in record["verdicts"]
     ]
     parts += ["\n".join(verdicts)] if verdicts else []
@@ -75,13 +89,30 @@ def markdown(record: Row, heading: str = "##") -> str:
 
 
 def notes_of(record: Row) -> list[str]:
-    """Return what a reader has to know before the numbers: stand-ins, and sizes below the paper's."""
-    return [text.rstrip(".") for text in (record["stand-in"], record["reduced"]) if text]
+    """Return what a reader has to know before the numbers: stand-ins, sizes below the paper's, an earlier protocol."""
+    reason = record.get("earlier protocol")
+    earlier = (
+        f"of an earlier protocol ({reason}): table and verdicts are shown as they were stored" if reason else ""
+    )
+    return [text.rstrip(".") for text in (record["stand-in"], record["reduced"], earlier) if text]
+
+
+def size_of(record: Row) -> str:
+    """Return the scale of a record and what else limits its verdicts, in a few words."""
+    parts = [record["scale"]]
+    parts += ["reduced"] if record["scale"] == "full" and record["reduced"] else []
+    parts += ["stand-in"] if record["stand-in"] else []
+    parts += ["earlier protocol"] if record.get("earlier protocol") else []
+    return ", ".join(parts)
 
 
 def _source(record: Row) -> str:
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
-    return f"{record['date']} · {record['seconds'] / 60:.1f} minutes of trials · code {record['code']} · {machine}"
+    parts = [record["date"], duration_of(record), f"code {record['code']}"]
+    parts += [f"commit {record['commit']}"] if record.get("commit") else []
+    parts += [f"{record['n_jobs']} at a time"] if record.get("n_jobs") else []
+    parts += [f"load at the start {load}"] if (load := record.get("load at the start")) is not None else []
+    return " · ".join([*parts, machine])
 
 
 def _results(record: Row) -> list[tuple[Row, Any]]:
@@ -97,7 +128,7 @@ def require_matplotlib() -> None:
 
 
 def figure_of(experiment: Experiment, record: Row) -> "Figure":
-    """Return the figure of an experiment, drawn from its record."""
+    """Return the figure of an experiment, drawn from its record, with the notes on it below."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -105,7 +136,39 @@ def figure_of(experiment: Experiment, record: Row) -> "Figure":
     figure = Figure(figsize=(9.0, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     experiment.draw(figure, _results(record))
+    _add_caption(figure, " ".join(f"{note[:1].upper()}{note[1:]}." for note in notes_of(record)))
     return figure
+
+
+def _add_caption(figure: "Figure", text: str) -> None:
+    """Make a figure higher by small text at its foot; everything else stays where it is, in inches from the top.
+
+    The layout is done before: a layout engine would place legends that are outside of the plots over the text.
+    """
+    if not text:
+        return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    width, height = figure.get_size_inches()
+    lines = textwrap.wrap(text, int(width * 72 / (0.65 * CAPTION)), break_on_hyphens=False)
+    foot = (1.4 * len(lines) + 1.0) * CAPTION / 72  # inches
+    share, shift = height / (height + foot), foot / (height + foot)
+    boxes = [axes.get_position() for axes in figure.axes]
+    figure.set_size_inches(width, height + foot)
+    for axes, box in zip(figure.axes, boxes, strict=True):
+        axes.set_position((box.x0, shift + share * box.y0, box.width, share * box.height))
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0.0, shift, 1.0, share), transform=figure.transFigure)
+    for other in figure.texts:
+        other.set_y(shift + share * other.get_position()[1])
+    below = 0.5 * CAPTION / 72 / (height + foot)
+    figure.text(0.01, below, "\n".join(lines), fontsize=CAPTION, color="0.35", va="bottom")
+
+
+def _save(figure: "Figure", file: Any, format: str) -> None:
+    """Write a figure; the same figure gives the same file."""
+    metadata = {"Date": None} if format == "svg" else None
+    figure.savefig(file, format=format, dpi=150, metadata=metadata)
 
 
 def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:
@@ -114,21 +177,33 @@ def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:
     written = []
     for suffix in (".png", ".svg"):
         with replacing(path.with_suffix(suffix)) as temporary:
-            metadata = {"Date": None} if suffix == ".svg" else None
-            figure.savefig(temporary, format=suffix[1:], dpi=150, metadata=metadata)
+            _save(figure, temporary, suffix[1:])
         written.append(path.with_suffix(suffix))
     return written
 
 
 def read_records(folder: Path) -> list[tuple[Experiment, Row, Path]]:
-    """Return the records of a folder in the order of the papers; of several scales the largest."""
+    """Return the records of a folder in the order of the papers; of several scales the largest.
+
+    Their tables and verdicts are computed from their trials by the code as it is now, see `recomputed`.
+
+    Warns
+    -----
+    UserWarning
+        If a file is damaged; it is left out.
+    """
     found = []
     for paper in PAPERS:
         for name, experiment in experiments(paper).items():
-            paths = [folder / f"{paper}-{name}-{scale}.json" for scale in ("full", "quick", "tiny")]
-            path = next((path for path in paths if path.exists()), None)
-            if path is not None:
-                found.append((experiment, read_record(path), path))
+            for path in [folder / f"{paper}-{name}-{scale}.json" for scale in reversed(SCALES)]:
+                try:
+                    record = read_record(path) if path.exists() else None
+                except ValueError as error:
+                    warnings.warn(f"left out: {error}", stacklevel=2)
+                    continue
+                if record is not None:
+                    found.append((experiment, recomputed(experiment, record), path))
+                    break
     return found
 
 
@@ -140,36 +215,40 @@ def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
         f"<meta name='viewport' content='width=device-width'><style>{STYLE}</style></head><body>",
         "<h1>The papers, rerun</h1>",
         "<h2>Claims</h2><div class='wide'><table class='verdicts'>",
-        "<tr><th>experiment</th><th>claim</th><th>verdict</th><th>measured</th></tr>",
+        "<tr><th>experiment</th><th>size and data</th><th>claim</th><th>verdict</th><th>measured</th></tr>",
     ]
     for experiment, record, _ in records:
         anchor = f"<a href='#{record['paper']}-{experiment.name}'>{record['paper']} {experiment.name}</a>"
         for verdict in record["verdicts"]:
-            state = f"<span class='{json.dumps(verdict['holds'])}'>{HOLDS[verdict['holds']]}</span>"
-            cells = (anchor, html.escape(verdict["claim"]), state, html.escape(verdict["measured"]))
+            text = verdict_text(verdict["holds"], record["scale"])
+            state = f"<span class='{json.dumps(verdict['holds'])}'>{text}</span>"
+            claim, measured = html.escape(verdict["claim"]), html.escape(verdict["measured"])
+            cells = (anchor, html.escape(size_of(record)), claim, state, measured)
             page.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     page.append("</table></div>")
     last = None
-    for experiment, record, _ in records:
+    for experiment, record, path in records:
         if record["paper"] != last:
             last = record["paper"]
             page.append(f"<h2>{html.escape(PAPERS[last][1])}</h2>")
-        page += _section(experiment, record)
+        page += _section(experiment, record, path)
     return "\n".join([*page, "</body></html>\n"])
 
 
-def _section(experiment: Experiment, record: Row) -> list[str]:
+def _section(experiment: Experiment, record: Row, path: Path) -> list[str]:
     """Return an experiment as HTML."""
     lines = [f"<h3 id='{record['paper']}-{experiment.name}'>{html.escape(record['title'])}</h3>"]
     lines += [f"<p class='note'>{html.escape(text)}</p>" for text in notes_of(record)]
     lines.append(f"<pre>{html.escape(record.get('protocol') or experiment.protocol())}</pre>")
-    if experiment.has_figure:
+    if experiment.has_figure and not record.get("earlier protocol"):
         lines.append(_svg(figure_of(experiment, record)))
+    elif path.with_suffix(".svg").exists():  # drawn when it was run
+        lines.append(_svg_element(path.with_suffix(".svg").read_text(encoding="utf-8")))
     lines += [
         "<div class='wide'>",
         _html_table(record["table"]),
         "</div>",
-        f"<p class='source'>{_source(record)}</p>",
+        f"<p class='source'>{html.escape(_source(record))}</p>",
     ]
     return lines
 
@@ -186,8 +265,12 @@ def _svg(figure: "Figure") -> str:
     import io
 
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
+    _save(figure, file, "svg")
+    return _svg_element(file.getvalue())
+
+
+def _svg_element(text: str) -> str:
+    """Return the text of an SVG file without its XML declaration."""
     return text[text.index("<svg") :]
 
 
