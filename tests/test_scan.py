@@ -199,3 +199,32 @@ def test_n_objects_of_arrays(tmp_path):
         scan(tmp_path, n_objects=2)
     np.save(tmp_path / "b.npy", np.asfortranarray(ROWS))
     assert Comparisons.of(scan(tmp_path / "b.npy", chunk_rows=4)).rows.tolist() == ROWS.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv", ".jsonl"])
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.parametrize("n_now", [12, 24, 36])
+def test_a_file_that_changed_after_the_scan_is_named(tmp_path, monkeypatch, suffix, n_parts, n_now):
+    if suffix == ".parquet":
+        needs("pyarrow")
+    monkeypatch.setattr(scanning, "PART_ROWS", 24 // n_parts)
+    path = tmp_path / f"a{suffix}"
+    write(np.tile(ROWS, (4, 1)), path)
+    source = scan(path, chunk_rows=5)
+    assert len(source.parts) == (n_parts if suffix == ".npy" else 1)
+    write(np.tile(ROWS, (n_now // 6, 1)), path)
+    if n_now == 24:
+        assert len(Comparisons.of(source)) == 24
+        return
+    with pytest.raises(
+        ValueError, match=rf"a\{suffix} has changed since it was scanned: \d+ rows.* then, \d+ now"
+    ):
+        Comparisons.of(source)
+
+
+def test_parts_of_a_file_with_rows_that_are_dropped(tmp_path, monkeypatch):
+    monkeypatch.setattr(scanning, "PART_ROWS", 3)
+    np.save(tmp_path / "a.npy", np.vstack([ROWS, [[1, 1, 2]], ROWS]))
+    source = scan(tmp_path, bad_rows="drop")
+    assert [part.n_rows for part in source.parts] == [3, 3, 2, 3, 1]
+    assert len(Comparisons.of(source)) == 12

@@ -20,6 +20,8 @@ from nearer.formats.tables import BadLineError, Table
 MARKED = 1 << 27  # numbers up to here are marked in an array of bytes, larger ones are sorted
 ROWS_OF_OBJECTS = ("triplets", "quadruplets")
 
+Size = tuple[int, int, int]  # rows, columns and objects of comparisons
+
 
 class DistinctNumbers:
     """The distinct integers of some columns, all at least 0."""
@@ -52,7 +54,8 @@ class FileSurvey:
 
     reading: str | None = None  # how its responses are read
     has_answers: bool = False
-    size: tuple[int, int, int] | None = None  # rows, columns and objects; None: not known yet
+    size: Size | None = None  # None: not known yet
+    n_lines: int = 0  # rows of the file, of which bad ones may be dropped
     names: Names = None  # of the objects, declared by the file
     numbered: bool = False  # whether numbers are numbers of objects
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -66,6 +69,7 @@ def survey(tables: Iterator[Table], bad_rows: str) -> FileSurvey:
     for table in tables:
         layout = table.layout()
         found.has_answers |= "answers" in layout.optional
+        found.n_lines += len(table)
         if layout.response is not None:
             misfits.update(response_misfits(layout, table.columns))
         columns = integer_columns(table)

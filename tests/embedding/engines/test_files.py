@@ -141,8 +141,9 @@ def test_what_needs_all_rows_in_memory_is_refused():
             model.fit(source, **{argument: np.ones(600)})
     with pytest.raises(ValueError, match="early_stopping is for answers in memory"):
         OrdinalEmbedding(2, "ste", regularization=0.1, early_stopping=True).fit(source)
-    with pytest.raises(ValueError, match="nothing to learn from"):
-        model.fit(source_of(make(600, weights=np.zeros(600))))
+    for nothing in (model, OrdinalEmbedding(2)):
+        with pytest.raises(ValueError, match="nothing to learn from"):
+            nothing.fit(source_of(make(600, weights=np.zeros(600))))
 
 
 def test_partial_fit_after_files_keeps_none_of_them():
