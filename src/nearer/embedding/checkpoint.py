@@ -23,6 +23,9 @@ from nearer.monitor import Monitor, Result
 from nearer.parameters import is_auto
 
 SECONDS = 60.0  # between two writes
+HASHED_ROWS = 4_000_000  # about, of answers in memory: some tens of milliseconds
+BLOCK_ROWS = 4_000
+PARTS, ROWS_OF_PART = 8, 1_000  # of a source
 # Parameters that say what the points of a fit are; others, such as max_iter or n_jobs, may change between two fits.
 PARAMETERS = (
     *SETTINGS, "solver", "early_stopping", "validation_fraction", "escape", "init", "dtype", "random_state",
@@ -54,6 +57,7 @@ class Checkpoint:
         check_writable(model.checkpoint)
         names = None if data.names is None else hashlib.sha256("\0".join(data.names).encode()).hexdigest()
         about = {"rows": len(data), "columns": data.shape[1], "objects": data.n_objects, "names": names}
+        about |= fingerprint(data)
         return cls(Path(model.checkpoint), about | {name: described(getattr(model, name)) for name in PARAMETERS})
 
     def load(self, model: Any) -> tuple[dict[str, Any], np.ndarray] | None:
@@ -71,9 +75,9 @@ class Checkpoint:
             raise ValueError(
                 f"{self.path} cannot be read as a checkpoint of a fit; remove it to start anew ({error})"
             ) from None
-        differing = [name for name in self.about if about.get(name) != self.about[name]]
+        differing = [name for name in self.about if name in about and about[name] != self.about[name]]
         if differing:
-            what = "; ".join(f"{name}: {about.get(name)} there, {self.about[name]} here" for name in differing)
+            what = "; ".join(f"{name}: {about[name]} there, {self.about[name]} here" for name in differing)
             raise ValueError(
                 f"{self.path} is the checkpoint of a fit to other data or with other parameters ({what}); remove it to "
                 "start anew, or name another file"
@@ -121,6 +125,40 @@ class Checkpoint:
         except OSError as error:
             warnings.warn(f"the checkpoint {self.path} cannot be written: {error}", stacklevel=2)
         self._written = time.monotonic()
+
+
+def fingerprint(data: Comparisons | ComparisonSource) -> dict[str, str]:
+    """Return a hash of rows and weights: of some of them where there are many, which does not depend on chunks.
+
+    Its name tells answers in memory from those in parts, whose hashes cannot be compared.
+    """
+    digest = hashlib.sha256()
+    if isinstance(data, Comparisons):
+        n_blocks = -(-len(data) // BLOCK_ROWS)
+        for number in evenly(n_blocks, HASHED_ROWS // BLOCK_ROWS):
+            _add(digest, data, slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS))
+        return {"answers": digest.hexdigest()[:16]}
+    for number in evenly(len(data.parts), PARTS):
+        n_left = ROWS_OF_PART
+        for chunk in data.parts[number]():
+            n_left -= _add(digest, chunk, slice(n_left))
+            if n_left <= 0:
+                break
+    return {"answers in parts": digest.hexdigest()[:16]}
+
+
+def evenly(n: int, most: int) -> list[int]:
+    """Return the numbers below n, or so many of them, evenly spaced with the first and the last."""
+    return list(range(n)) if n <= most else np.linspace(0, n - 1, most).astype(int).tolist()
+
+
+def _add(digest: Any, comparisons: Comparisons, rows: slice) -> int:
+    """Add some rows and their weights to a hash; return how many there are."""
+    block = comparisons.rows[rows]
+    digest.update(block.astype(np.int32).tobytes())
+    if comparisons.weights is not None:
+        digest.update(comparisons.weights[rows].astype(np.float64).tobytes())
+    return len(block)
 
 
 def described(value: Any) -> Any:
