@@ -68,7 +68,7 @@ def scan_answers(
     """Open files of answers, and read them if they fit into memory and no cluster reads them."""
     from nearer import Comparisons, scan
     from nearer.comparisons.chunks import has_cluster
-    from nearer.formats.tables import BadLineError
+    from nearer.formats.tables import BadLineError, UnreadableLineError
 
     try:
         source = scan(
@@ -79,7 +79,9 @@ def scan_answers(
             bad_files="skip" if skip_bad_files else "raise",
         )
     except BadLineError as error:
-        raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out") from None
+        can_skip = isinstance(error, UnreadableLineError) and not skip_bad_files and len(files) > 1
+        skip = ", --skip-bad-files the whole file" if can_skip else ""
+        raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out{skip}") from None
     except ValueError as error:
         if skip_bad_files or len(files) < 2:
             raise

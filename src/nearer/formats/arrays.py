@@ -20,6 +20,7 @@ from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.columns import clean_numbers
 from nearer.comparisons.display import OBJECTS, optional_columns
 from nearer.comparisons.rows import BadRowError
+from nearer.formats.survey import check_implied_objects
 from nearer.formats.tables import BadLineError, Options, Table
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
@@ -69,11 +70,14 @@ def load(path: Path, options: Options) -> Comparisons:
         if options.n_objects is not None:
             fields["n_objects"] = options.n_objects
         fields["extra"] = {k.removeprefix(EXTRA): a for k, a in arrays.items() if a.shape == (len(rows),)}
-        return Comparisons(rows, **fields, bad_rows="drop" if drop else "raise")
+        made = Comparisons(rows, **fields, bad_rows="drop" if drop else "raise")
     except BadRowError as error:
         raise BadLineError(f"{path}, row {error.row} {error.problem}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    if not {"names", "n_objects"} & set(fields):
+        check_implied_objects(path, made.n_objects, *made.shape)
+    return made
 
 
 def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:

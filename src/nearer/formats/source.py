@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.objects import Names, numbers_of_names
 from nearer.formats.io import FORMATS, AnyPath, BadRows, Columns, find_format
-from nearer.formats.survey import FileSurvey, Size, numbers_as_objects, objects_of, survey
-from nearer.formats.tables import TEXT_FORMATS, BadLineError, Options, Table
+from nearer.formats.survey import FileSurvey, Size, check_implied_objects, numbers_as_objects, objects_of, survey
+from nearer.formats.tables import TEXT_FORMATS, BadLineError, Options, Table, UnreadableLineError
 from nearer.formats.text import suffix_of
 
 PART_ROWS = 4_000_000  # about, of a part of a large file
@@ -143,8 +143,10 @@ def scan(
     bad_rows, columns, encoding, n_objects
         As for `read`.
     bad_files : {"raise", "skip"}
-        What to do with a file that is damaged or that holds no answers: raise a ValueError that names it, or leave
-        it out with a warning. A file with an impossible row is no bad file: `bad_rows` is about these.
+        What to do with a file that is damaged, such as one with a line that cannot be read at all, or that holds no
+        answers: raise a ValueError that names it, or leave it out with a warning. A file with an impossible row, such
+        as one that compares an object with itself, is no bad file: `bad_rows` is about these, and with "drop" lines
+        that cannot be read are left out too, not their file.
 
     Returns
     -------
@@ -180,11 +182,14 @@ def scan(
     names = objects_of([found for _, found in surveys])
     parts: list[FilePart] = []
     sizes: list[Size] = []
+    implied: list[tuple[int, Path]] = []  # numbers of objects, by no more than the largest number
     numbering = Numbering(names, n_objects or 0, n_columns=3)  # until the numbers are known
     for file, found_in in surveys:
         each = _parts(file, found_in, numbering)
         sizes += [size for _, size in each]
         parts += [replace(part, n_rows=size[0]) for part, size in each]
+        if names is None and not found_in.is_counted:
+            implied.append((max(size[2] for _, size in each), file.path))
     n_rows = sum(n for n, _, _ in sizes)
     if skipped:
         listed = "; ".join(map(str, skipped[:SHOWN_FILES])) + "; …" * (len(skipped) > SHOWN_FILES)
@@ -195,6 +200,9 @@ def scan(
     width, n_found = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
     if names is not None:
         n_found = len(names)
+    if implied:
+        n_implied, path = max(implied)
+        check_implied_objects(path, n_implied, n_rows, width)
     numbering = Numbering(names, n_found, width)
     return ComparisonSource(
         tuple(replace(part, numbering=numbering) for part in parts),
@@ -242,10 +250,9 @@ def _survey_all(files: list[File], skip: bool) -> tuple[list[tuple[File, FileSur
     for file in files:
         try:
             surveys.append((file, survey(file.tables(), file.bad_rows)))
-        except BadLineError:
-            raise
         except (ValueError, OSError) as error:
-            if not skip:
+            is_bad_row = isinstance(error, BadLineError) and not isinstance(error, UnreadableLineError)
+            if not skip or is_bad_row:
                 raise
             skipped.append(error)
     if not surveys:
