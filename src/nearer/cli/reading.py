@@ -62,6 +62,17 @@ def are_scanned(paths: list[Path], files: list[Path]) -> bool:
     return paths != files or sum(file.stat().st_size for file in files if file.is_file()) >= LARGE
 
 
+def check_for_workers(files: list[Path]) -> None:
+    """Raise a ValueError for files that the workers of a cluster cannot read in parts."""
+    for file in files:
+        if str(file) == "-" or file.suffix.lower() == ".npz":
+            what = "standard input" if str(file) == "-" else str(file)
+            raise ValueError(
+                f"--scheduler needs files that the workers can open and read in parts, and {what} is none: convert it "
+                f"first, with nearer convert {file} answers.parquet"
+            )
+
+
 def scan_answers(
     files: list[Path], columns: str | None, encoding: str | None, drop_bad_rows: bool, skip_bad_files: bool
 ) -> "Comparisons | ComparisonSource":

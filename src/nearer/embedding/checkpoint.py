@@ -46,6 +46,7 @@ class Checkpoint:
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         self.path, self.about = path, dict(about)
         self.settings: dict[str, Any] = {}
+        self.chosen_on_trial: list[str] = []  # parameters that an earlier fit to a part of the answers chose
         self._points: np.ndarray | None = None
         self._written = -np.inf
 
@@ -58,7 +59,9 @@ class Checkpoint:
         names = None if data.names is None else hashlib.sha256("\0".join(data.names).encode()).hexdigest()
         about = {"rows": len(data), "columns": data.shape[1], "objects": data.n_objects, "names": names}
         about |= fingerprint(data)
-        return cls(Path(model.checkpoint), about | {name: described(getattr(model, name)) for name in PARAMETERS})
+        made = cls(Path(model.checkpoint), about | {name: described(getattr(model, name)) for name in PARAMETERS})
+        made.chosen_on_trial = getattr(model, "_chosen_on_trial", [])
+        return made
 
     def load(self, model: Any) -> tuple[dict[str, Any], np.ndarray] | None:
         """Return the settings and the points of an earlier fit, None if there was none that was cut short."""
@@ -118,13 +121,24 @@ class Checkpoint:
 
     def save(self, points: np.ndarray) -> None:
         """Write points; a disk that is full is no reason to end a fit."""
-        record = {"about": self.about, "settings": {**self.settings, "n_components": points.shape[1]}}
+        settings = {**self.settings, "n_components": points.shape[1]}
+        record = {"about": self.about, "settings": settings, "chosen_on_trial": self.chosen_on_trial}
         try:
             with replacing(self.path) as aside, aside.open("wb") as file:
                 np.savez(file, points=points, about=np.array(json.dumps(record)))
         except OSError as error:
             warnings.warn(f"the checkpoint {self.path} cannot be written: {error}", stacklevel=2)
         self._written = time.monotonic()
+
+
+def chosen_on_trial(path: Path) -> dict[str, Any]:
+    """Return the parameters that ``nearer fit`` had chosen by a first fit, with held-out answers, for that of a file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            record = json.loads(str(file["about"]))
+        return {name: record["about"][name] for name in record["chosen_on_trial"]}
+    except Exception:  # no file, or a damaged one, which `Checkpoint.load` refuses
+        return {}
 
 
 def fingerprint(data: Comparisons | ComparisonSource) -> dict[str, str]:
