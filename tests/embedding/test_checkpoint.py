@@ -136,7 +136,7 @@ def test_a_checkpoint_of_another_source_is_refused(path, monkeypatch):
     monkeypatch.setattr("nearer.comparisons.chunks.MEMORY_ROWS", 1000)
     model = make(path, loss="ste", regularization=0.01, callback=stop_at(3))
     model.fit(source_of(ANSWERS, 500))
-    with pytest.raises(ValueError, match="answers in parts: .*remove it"):
+    with pytest.raises(ValueError, match=r"answers in parts: .*remove it"):
         model.fit(source_of(ANSWERS[::-1], 500))
     model.fit(source_of(ANSWERS, 400))
 
