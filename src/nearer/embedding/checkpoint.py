@@ -25,7 +25,7 @@ from nearer.parameters import is_auto
 SECONDS = 60.0  # between two writes
 HASHED_ROWS = 4_000_000  # about, of answers in memory: some tens of milliseconds
 BLOCK_ROWS = 4_000
-PARTS, ROWS_OF_PART = 8, 1_000  # of a source
+PARTS, ROWS_OF_PART = 4, 1_000  # of a source, whose chunks may take a second to read
 # Parameters that say what the points of a fit are; others, such as max_iter or n_jobs, may change between two fits.
 PARAMETERS = (
     *SETTINGS, "solver", "early_stopping", "validation_fraction", "escape", "init", "dtype", "random_state",

@@ -51,8 +51,8 @@ def tables(path: Path, chunk_rows: int | None = None, options: Options | None = 
                 headers, layout = _headers(path, record, options)
             problem = _problem(value, record, layout)
             if problem is not None and not options.drop:
-                error = UnreadableLineError if record is None else BadLineError
-                raise error(f"{path}, line {line} {problem}")
+                kind = UnreadableLineError if record is None else BadLineError
+                raise kind(f"{path}, line {line} {problem}")
             yield line, record if problem is None else None
         if line == 0:
             raise ValueError(f"{path} is empty")
