@@ -1,5 +1,6 @@
 """Files as one source: folders and patterns, parts that can be pickled, damaged files, and numbers that are names."""
 
+import gzip
 import pickle
 
 import numpy as np
@@ -122,8 +123,6 @@ def test_a_file_that_was_cut_off_is_damaged(tmp_path, suffix):
     if suffix == ".parquet":
         needs("pyarrow")
     if suffix == ".csv.gz":
-        import gzip
-
         (tmp_path / "bad.csv.gz").write_bytes(gzip.compress(b"0,1,2\n1,0,2\n" * 100))
     else:
         write(np.tile(ROWS, (100, 1)), tmp_path / f"bad{suffix}")
@@ -199,3 +198,100 @@ def test_n_objects_of_arrays(tmp_path):
         scan(tmp_path, n_objects=2)
     np.save(tmp_path / "b.npy", np.asfortranarray(ROWS))
     assert Comparisons.of(scan(tmp_path / "b.npy", chunk_rows=4)).rows.tolist() == ROWS.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".parquet", ".csv", ".jsonl"])
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.parametrize("n_now", [12, 24, 36])
+def test_a_file_that_changed_after_the_scan_is_named(tmp_path, monkeypatch, suffix, n_parts, n_now):
+    if suffix == ".parquet":
+        needs("pyarrow")
+    monkeypatch.setattr(scanning, "PART_ROWS", 24 // n_parts)
+    path = tmp_path / f"a{suffix}"
+    write(np.tile(ROWS, (4, 1)), path)
+    source = scan(path, chunk_rows=5)
+    assert len(source.parts) == (n_parts if suffix == ".npy" else 1)
+    write(np.tile(ROWS, (n_now // 6, 1)), path)
+    if n_now == 24:
+        assert len(Comparisons.of(source)) == 24
+        return
+    with pytest.raises(
+        ValueError, match=rf"a\{suffix} has changed since it was scanned: \d+ rows.* then, \d+ now"
+    ):
+        Comparisons.of(source)
+
+
+def test_parts_of_a_file_with_rows_that_are_dropped(tmp_path, monkeypatch):
+    monkeypatch.setattr(scanning, "PART_ROWS", 3)
+    np.save(tmp_path / "a.npy", np.vstack([ROWS, [[1, 1, 2]], ROWS]))
+    source = scan(tmp_path, bad_rows="drop")
+    assert [part.n_rows for part in source.parts] == [3, 3, 2, 3, 1]
+    assert len(Comparisons.of(source)) == 12
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_a_damaged_number_is_found_before_memory_is_asked_for(tmp_path, suffix):
+    rows = np.tile(ROWS, (100, 1)).astype(np.int32)
+    write(rows, tmp_path / "good.npy")
+    rows[17, 1] = 1_500_000_000
+    if suffix == ".npy":
+        np.save(tmp_path / "bad.npy", rows)
+        with pytest.raises(
+            ValueError, match=r"bad\.npy has an object of number 1,500,000,000, and 1,200 rows mention"
+        ):
+            scan(tmp_path)
+        assert scan(tmp_path, n_objects=1_500_000_001).n_objects == 1_500_000_001
+    else:
+        np.savez(tmp_path / "bad.npz", triplets=rows)
+    with pytest.raises(ValueError, match=r"bad\.np. has an object of number .* give n_objects=1500000001"):
+        read(tmp_path / f"bad{suffix}")
+    assert read(tmp_path / f"bad{suffix}", n_objects=1_500_000_001).n_objects == 1_500_000_001
+
+
+def test_so_many_objects_as_a_file_says_it_has(tmp_path):
+    write(Comparisons([[0, 1, 20_000_000]], n_objects=30_000_000), tmp_path / "a.jsonl")
+    assert scan(tmp_path / "a.jsonl").n_objects == 30_000_000
+
+
+def cut_off(text):
+    return text[: text.rindex(b",", 0, len(text) * 2 // 3)]
+
+
+def overwritten(text):
+    middle = len(text) // 2
+    return text[:middle] + bytes(range(100, 140)) + b"\xe9\x01\n" + text[middle + 42 :]
+
+
+def zeroed(text):
+    return text[: len(text) // 2] + bytes(64) + text[len(text) // 2 + 64 :]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".csv.gz"])
+@pytest.mark.parametrize("damage", [cut_off, overwritten, zeroed, lambda text: b""])
+def test_lines_that_cannot_be_read_are_damage_of_a_file(tmp_path, suffix, damage):
+    plain = suffix.removesuffix(".gz")
+    write(np.tile(ROWS, (100, 1)), tmp_path / f"bad{plain}")
+    text = damage((tmp_path / f"bad{plain}").read_bytes())
+    (tmp_path / f"bad{plain}").unlink()
+    (tmp_path / f"bad{suffix}").write_bytes(gzip.compress(text) if suffix.endswith(".gz") else text)
+    write(ROWS, tmp_path / "good.npy")
+    with pytest.raises(ValueError, match=rf"bad\{suffix}"):
+        scan(tmp_path)
+    with pytest.warns(UserWarning, match=rf"1 of 2 files are left out: .*bad\{suffix}.*6 rows of the others"):
+        assert len(scan(tmp_path, bad_files="skip")) == 6
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_lines_that_cannot_be_read_can_be_dropped(tmp_path, suffix):
+    write(np.tile(ROWS, (100, 1)), tmp_path / f"a{suffix}")
+    with (tmp_path / f"a{suffix}").open("a") as file:
+        file.write("{0")
+    assert len(scan(tmp_path, bad_rows="drop", bad_files="skip")) == 600
+
+
+def test_files_with_names_and_with_numbers_are_named(tmp_path):
+    write(ROWS, tmp_path / "a.npy")
+    write(ROWS, tmp_path / "b.csv")
+    write(Comparisons(ROWS, names=["x", "y", "z"]), tmp_path / "c.csv")
+    with pytest.raises(ValueError, match=r"cannot be matched \(.*c\.csv has names, .*a\.npy has numbers\)"):
+        scan(tmp_path)

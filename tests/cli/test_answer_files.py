@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, load_model, write
+from nearer.cli.training_data import Answers
 from nearer.comparisons import chunks
 from nearer.selection.files import hold_out_sample
 from nearer.simulate import comparisons_from_points
@@ -71,6 +72,30 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(here, interrupted, folde
     assert not (folder / "fit.checkpoint").exists()
     assert load_model("m.nearer").checkpoint is None
     assert load_model("m.nearer").score(ANSWERS) > 0.85
+
+
+def test_a_second_fit_that_was_killed_goes_on_with_what_the_first_chose(here, folder, monkeypatch):
+    write(ANSWERS, "all.csv")
+    command = ["fit", "all.csv", "--loss", "ste", "--held-out", 0.1, "--seconds", 100, "--quiet"]
+    command += ["--checkpoint", "fit.checkpoint"]
+    fits, fit = [], Answers.fit
+
+    def spy(data, model):
+        fits.append(model.get_params(deep=False))
+        if len(fits) == 2:
+            model.set_params(callback=lambda record: record["stage"] == "fit" and record["iteration"] == 3)
+        fit(data, model)
+
+    monkeypatch.setattr(Answers, "fit", spy)
+    here(*command, "-o", "one.nearer")
+    assert (folder / "fit.checkpoint").exists()
+    facts = here(*command, "-o", "two.nearer").facts
+    assert not (folder / "fit.checkpoint").exists()
+    chosen = [each["regularization"] for each in fits]
+    assert chosen[0] == "auto"
+    assert chosen[3] == chosen[1] == pytest.approx(0.9 * chosen[2], rel=0.02)
+    assert facts["regularization"].endswith(", chosen on the held-out fit")
+    assert load_model("two.nearer").score(ANSWERS) > 0.85
 
 
 def test_the_sample_has_all_answers_to_its_questions():

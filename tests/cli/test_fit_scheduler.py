@@ -61,6 +61,14 @@ def test_where_there_is_no_scheduler_the_address_is_named(refused, folder, monke
     assert "no scheduler of Dask answers at tcp://127.0.0.1:9" in said
 
 
+def test_what_workers_cannot_read_is_refused_before_the_cluster_is_asked(refused, folder):
+    write(ANSWERS, "all.npz")
+    for file, input in (("-", "anchor,near,far\n0,1,2\n"), ("all.npz", "")):
+        said = refused("fit", file, *QUICK, "--scheduler", "tcp://127.0.0.1:9", "-o", "m.nearer", input=input)
+        assert "--scheduler needs files that the workers can open" in said
+        assert f"nearer convert {file} answers.parquet" in " ".join(said.split())
+
+
 def test_what_scheduler_is_not_for_and_what_it_needs(refused, folder, monkeypatch):
     kernel = ["fit", "answers", "--model", "kernel", "--quiet", "-o", "m.nearer"]
     assert "--scheduler is for map" in refused(*kernel, "--scheduler", "tcp://127.0.0.1:9")

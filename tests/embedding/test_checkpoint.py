@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.comparisons import ComparisonSource
 from nearer.embedding import LBFGS, SVRG, checkpoint
-from nearer.embedding.checkpoint import described
+from nearer.embedding.checkpoint import described, fingerprint
 from nearer.losses import TSTE
 from nearer.simulate import comparisons_from_points
 
@@ -97,12 +98,47 @@ def test_other_data_or_parameters_are_refused(path):
     for answers, parameters, problem in (
         (ANSWERS[:-1], {}, "rows: 1500 there, 1499 here"),
         (named, {}, "names"),
+        (ANSWERS[::-1], {}, "answers: "),
+        (Comparisons(ANSWERS, weights=np.linspace(1, 2, 1500)), {}, "answers: "),
         (ANSWERS, {"regularization": 0.1}, "regularization: 0.01 there, 0.1 here"),
         (ANSWERS, {"solver": SVRG()}, "solver"),
     ):
         with pytest.raises(ValueError, match=f"{problem}.*remove it"):
             make(path, **({"loss": "ste", "regularization": 0.01} | parameters)).fit(answers)
     assert path.exists()
+
+
+def source_of(comparisons, chunk_rows, n_parts=3):
+    def part(number):
+        rows = comparisons[number * len(comparisons) // n_parts : (number + 1) * len(comparisons) // n_parts]
+        return lambda: (rows[start : start + chunk_rows] for start in range(0, len(rows), chunk_rows))
+
+    parts = tuple(map(part, range(n_parts)))
+    return ComparisonSource(parts, n_rows=len(comparisons), n_columns=3, n_objects=comparisons.n_objects)
+
+
+def test_the_fingerprint_of_a_source_does_not_depend_on_its_chunks(monkeypatch):
+    monkeypatch.setattr(checkpoint, "ROWS_OF_PART", 300)
+    assert fingerprint(source_of(ANSWERS, 1000)) == fingerprint(source_of(ANSWERS, 7))
+    assert fingerprint(source_of(ANSWERS[::-1], 7)) != fingerprint(source_of(ANSWERS, 7))
+
+
+def test_the_fingerprint_of_many_answers_is_that_of_blocks_from_first_to_last(monkeypatch):
+    monkeypatch.setattr(checkpoint, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(checkpoint, "HASHED_ROWS", 500)
+    for start, seen in ((0, True), (150, False), (1450, True)):
+        rows = ANSWERS.rows.copy()
+        rows[start : start + 50] = rows[start : start + 50][::-1]
+        assert (fingerprint(Comparisons(rows, n_objects=30)) != fingerprint(ANSWERS)) == seen
+
+
+def test_a_checkpoint_of_another_source_is_refused(path, monkeypatch):
+    monkeypatch.setattr("nearer.comparisons.chunks.MEMORY_ROWS", 1000)
+    model = make(path, loss="ste", regularization=0.01, callback=stop_at(3))
+    model.fit(source_of(ANSWERS, 500))
+    with pytest.raises(ValueError, match=r"answers in parts: .*remove it"):
+        model.fit(source_of(ANSWERS[::-1], 500))
+    model.fit(source_of(ANSWERS, 400))
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(path):

@@ -33,8 +33,8 @@ class AnswerFiles:
     def by_subject(self) -> NoReturn:
         """Refuse: people are spread over the files."""
         raise ValueError(
-            f"--by-subject is for answers in memory, and these are {self.size} in files: leave out the files of some "
-            "people, and evaluate on these with nearer score"
+            f"--by-subject is for answers in memory, and these are {self.size} that are read in parts: leave out the "
+            "files of some people, and evaluate on these with nearer score"
         )
 
     @property

@@ -18,6 +18,7 @@ from nearer.cli.reading import (
     ENCODING,
     SKIP_BAD_FILES,
     are_scanned,
+    check_for_workers,
     expand,
     is_pattern,
     read_answers,
@@ -248,6 +249,8 @@ def fit(
         options["dims"] = int(options["dims"])
     if scheduler is not None and model != "map":
         raise ValueError(f"--scheduler is for map; {model} is fitted by this process")
+    if scheduler is not None:
+        check_for_workers(files)
     estimator = make_model(model, options, seed)
     data: Any
     with connected(scheduler):
@@ -320,6 +323,13 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
         train, test, reason = data, None, f"none: {error}"
     if seconds is not None and test is not None and data.fits_again:
         estimator.set_params(max_seconds=0.6 * seconds)
+    ridge_share = len(train.answers) / len(data.answers) if data.table is None and data.fits_again else 1.0
+    before = _chosen_before(estimator, checkpoint) if test is not None and data.fits_again else {}
+    if before:
+        in_proportion = (
+            {"regularization": before["regularization"] / ridge_share} if "regularization" in before else {}
+        )
+        estimator.set_params(**before | in_proportion)
     trial = fit_on(train, is_saved=test is None or not data.fits_again)
     print_facts(train.evaluate(trial, test))
     if test is not None and not data.fits_again:
@@ -328,8 +338,10 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
     if test is None:
         print_facts([("held out", reason), *describe_model(trial, data.table, [])])
         return trial, "fitted on all"
-    ridge_share = len(train.answers) / len(data.answers) if data.table is None else 1.0
-    chosen = take_settings(model, trial, ridge_share)
+    chosen = [*before, *take_settings(model, trial, ridge_share)]
+    estimator.set_params(**before)
+    if checkpoint is not None:
+        estimator._chosen_on_trial = chosen
     if seconds is not None:
         estimator.set_params(max_seconds=max(seconds - (time.perf_counter() - begun), 0.1 * seconds))
     learned = fit_on(data)
@@ -342,6 +354,17 @@ def _fit(model: Any, data: Any, held_out: float | str, seed: int, quiet: bool, o
         last_step(learned)[1].selection_ = records and without_averaged(records)
     print_facts(describe_model(learned, data.table, chosen))
     return learned, "fitted anew on all"
+
+
+def _chosen_before(estimator: Any, checkpoint: Any) -> dict[str, Any]:
+    """Return the parameters that are "auto" with what the trial of a command that was cut short chose for them."""
+    if checkpoint is None:
+        return {}
+    from nearer.embedding.checkpoint import chosen_on_trial
+    from nearer.parameters import is_auto
+
+    chosen = chosen_on_trial(checkpoint)
+    return {name: value for name, value in chosen.items() if is_auto(getattr(estimator, name))}
 
 
 def _print_selection(estimator: Any) -> None:

@@ -62,13 +62,24 @@ def are_scanned(paths: list[Path], files: list[Path]) -> bool:
     return paths != files or sum(file.stat().st_size for file in files if file.is_file()) >= LARGE
 
 
+def check_for_workers(files: list[Path]) -> None:
+    """Raise a ValueError for files that the workers of a cluster cannot read in parts."""
+    for file in files:
+        if str(file) == "-" or file.suffix.lower() == ".npz":
+            what = "standard input" if str(file) == "-" else str(file)
+            raise ValueError(
+                f"--scheduler needs files that the workers can open and read in parts, and {what} is none: convert it "
+                f"first, with nearer convert {file} answers.parquet"
+            )
+
+
 def scan_answers(
     files: list[Path], columns: str | None, encoding: str | None, drop_bad_rows: bool, skip_bad_files: bool
 ) -> "Comparisons | ComparisonSource":
     """Open files of answers, and read them if they fit into memory and no cluster reads them."""
     from nearer import Comparisons, scan
     from nearer.comparisons.chunks import has_cluster
-    from nearer.formats.tables import BadLineError
+    from nearer.formats.tables import BadLineError, UnreadableLineError
 
     try:
         source = scan(
@@ -79,7 +90,9 @@ def scan_answers(
             bad_files="skip" if skip_bad_files else "raise",
         )
     except BadLineError as error:
-        raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out") from None
+        can_skip = isinstance(error, UnreadableLineError) and not skip_bad_files and len(files) > 1
+        skip = ", --skip-bad-files the whole file" if can_skip else ""
+        raise BadLineError(f"{error}; --drop-bad-rows leaves such rows out{skip}") from None
     except ValueError as error:
         if skip_bad_files or len(files) < 2:
             raise

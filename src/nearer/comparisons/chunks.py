@@ -48,9 +48,16 @@ class ComparisonSource:
     names: Names = None
 
     def chunks(self) -> "Iterator[Comparisons]":
-        """Yield the comparisons of all parts, chunk by chunk."""
+        """Yield the comparisons of all parts, chunk by chunk; ValueError if these have another number of rows."""
+        n_rows = 0
         for part in self.parts:
-            yield from part()
+            for chunk in part():
+                n_rows += len(chunk)
+                if n_rows > self.n_rows:
+                    raise ValueError(f"the parts of a source of {self.n_rows:,} rows have more rows than that")
+                yield chunk
+        if n_rows < self.n_rows:
+            raise ValueError(f"the parts of a source of {self.n_rows:,} rows have only {n_rows:,}")
 
     @property
     def is_large(self) -> bool:

@@ -40,15 +40,15 @@ def as_comparisons(comparisons: Any, y: Any = None, sample_weight: Any = None) -
 
 
 def refuse_beside_source(**arguments: Any) -> None:
-    """Raise for arguments with one value per row beside files that are larger than memory."""
+    """Raise for arguments with one value per row beside comparisons that are read in parts."""
     for name, value in arguments.items():
         if value is not None:
-            advice = "write responses, weights, subjects and answer ids into columns of the files"
+            advice = "responses, weights, subjects and answer ids can be columns of the files or of the DataFrame"
             if name == "groups":
-                advice = (
-                    "give the files a column answer in which each group has one id, with its rows in succession"
-                )
-            raise ValueError(f"{name} is for comparisons in memory, and these are in files: {advice}")
+                advice = "a column answer can have one id for each group, with its rows in succession"
+            raise ValueError(
+                f"{name} is for comparisons in memory, and these are read in parts, from files or by a cluster: {advice}"
+            )
 
 
 def _check_answered(headers: list[str]) -> None:

@@ -274,8 +274,8 @@ class OrdinalEmbedding(EmbeddingPredictor, IterativeEstimator, SavedModel, BaseE
             return comparisons, None
         if isinstance(comparisons, ComparisonSource):
             raise ValueError(
-                "early_stopping is for answers in memory, and these are in files; many answers need it least: a ridge, "
-                "max_iter and tol end the fit"
+                "early_stopping is for answers in memory, and these are read in parts, from files or by a cluster: a "
+                "ridge prevents overfitting, and max_iter and tol end the fit"
             )
         train, held_out = comparisons.split(self.validation_fraction, random)
         if len(held_out) == 0 or len(train) == 0:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer.blas import blas_threads_for
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.coerce import drop_zero_weights
 from nearer.embedding.checkpoint import Checkpoint
 from nearer.embedding.engines import engine_of, memory_engine, sample_for
 from nearer.embedding.escape import escape
@@ -108,7 +109,9 @@ class MapFit:
         self.model, self.train, self.random, self.monitor = model, train, random, monitor
         self.engine = memory_engine(model.device)
         n_components = None if is_auto(model.n_components) else int(model.n_components)
-        self.sample = sample_for(train, rows_for_choice(train, n_components), random)
+        self.sample = drop_zero_weights(sample_for(train, rows_for_choice(train, n_components), random))
+        if not len(self.sample):
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
 
     def choose(self) -> tuple[dict[str, Any], list[np.ndarray], list[dict[str, Any]]]:
         """Return the settings, chosen where they are "auto", and if there was a choice points to start from and ties."""

@@ -20,6 +20,7 @@ from nearer.comparisons.answers import apply_responses
 from nearer.comparisons.columns import clean_numbers
 from nearer.comparisons.display import OBJECTS, optional_columns
 from nearer.comparisons.rows import BadRowError
+from nearer.formats.survey import check_implied_objects
 from nearer.formats.tables import BadLineError, Options, Table
 
 ROWS = ("rows", "triplets", "quadruplets", "queries", "query", "X")
@@ -31,6 +32,8 @@ COLUMNS = {
 }
 EXTRA = "extra__"
 CSR = ("data", "indices", "indptr", "shape")
+
+Range = tuple[int, int | None]  # the first row and the one after the last; None: the end of the file
 
 
 def load(path: Path, options: Options) -> Comparisons:
@@ -67,11 +70,14 @@ def load(path: Path, options: Options) -> Comparisons:
         if options.n_objects is not None:
             fields["n_objects"] = options.n_objects
         fields["extra"] = {k.removeprefix(EXTRA): a for k, a in arrays.items() if a.shape == (len(rows),)}
-        return Comparisons(rows, **fields, bad_rows="drop" if drop else "raise")
+        made = Comparisons(rows, **fields, bad_rows="drop" if drop else "raise")
     except BadRowError as error:
         raise BadLineError(f"{path}, row {error.row} {error.problem}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    if not {"names", "n_objects"} & set(fields):
+        check_implied_objects(path, made.n_objects, *made.shape)
+    return made
 
 
 def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
@@ -80,17 +86,20 @@ def _pop(arrays: dict[str, NDArray[Any]], keys: Iterable[str]) -> Any:
     return None if key is None else arrays.pop(key)
 
 
-def split(path: Path, part_rows: int) -> list[tuple[int, int]]:
-    """Return ranges of the rows of an npy file, of so many rows each at most."""
+def split(path: Path, part_rows: int) -> list[tuple[Range, int]]:
+    """Return ranges of the rows of an npy file, of so many rows each at most, and their sizes; the last is open."""
     n_rows = read_header(path).shape[0]
-    return [(start, min(start + part_rows, n_rows)) for start in range(0, max(n_rows, 1), part_rows)]
+    starts = range(0, max(n_rows, 1), part_rows)
+    sizes = [min(part_rows, n_rows - start) for start in starts]
+    ends = [*starts[1:], None]
+    return [((start, end), size) for start, end, size in zip(starts, ends, sizes, strict=True)]
 
 
 def tables(
     path: Path,
     chunk_rows: int | None = None,
     options: Options | None = None,
-    bounds: tuple[int, int] | None = None,
+    bounds: Range | None = None,
 ) -> Iterator[Table]:
     """Yield the rows of an npy file, or a range of them, as tables of at most `chunk_rows` rows.
 
@@ -99,7 +108,8 @@ def tables(
     header = read_header(path)
     if len(header.shape) != 2 or header.shape[1] not in OBJECTS:
         raise ValueError(f"{path} must hold 3 or 4 columns; it holds an array of shape {header.shape}")
-    first, stop = bounds or (0, header.shape[0])
+    first, end = bounds or (0, None)
+    stop = header.shape[0] if end is None else min(end, header.shape[0])
     for start in range(first, stop, chunk_rows or max(stop - first, 1)):
         rows = header.read(path, start, min(start + chunk_rows, stop) if chunk_rows else stop)
         columns = dict(zip(OBJECTS[rows.shape[1]], rows.T, strict=True))

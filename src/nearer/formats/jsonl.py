@@ -20,7 +20,7 @@ from nearer.comparisons.display import OBJECTS, columns_of
 from nearer.comparisons.layouts import Layout
 from nearer.comparisons.objects import Column
 from nearer.comparisons.rows import BadRowError
-from nearer.formats.tables import BadLineError, Options, Table, in_chunks, understand_headers
+from nearer.formats.tables import BadLineError, Options, Table, UnreadableLineError, in_chunks, understand_headers
 from nearer.formats.text import find_encoding, read_lines, suffix_of
 
 VERSION = 1
@@ -38,6 +38,7 @@ def tables(path: Path, chunk_rows: int | None = None, options: Options | None = 
     def records() -> Iterator[tuple[int, dict[str, Any] | None]]:
         nonlocal about, headers
         layout: Layout | None = None
+        line = 0
         for line, value in _values_of_file(path, options.encoding, options.verbose):
             if layout is None and not about and is_about(value):
                 try:
@@ -50,8 +51,11 @@ def tables(path: Path, chunk_rows: int | None = None, options: Options | None = 
                 headers, layout = _headers(path, record, options)
             problem = _problem(value, record, layout)
             if problem is not None and not options.drop:
-                raise BadLineError(f"{path}, line {line} {problem}")
+                kind = UnreadableLineError if record is None else BadLineError
+                raise kind(f"{path}, line {line} {problem}")
             yield line, record if problem is None else None
+        if line == 0:
+            raise ValueError(f"{path} is empty")
 
     for lines, values, n_bad in in_chunks(records(), chunk_rows):
         if not headers:

@@ -17,6 +17,7 @@ from nearer.comparisons.display import OBJECTS, columns_of
 from nearer.formats.tables import Options, Table
 
 LONG = 1000  # characters
+Range = tuple[int, int | None]  # the first row group and the one after the last; None: the end of the file
 BUFFER = 1 << 20  # bytes read at once: without a buffer, a row group is read as a whole
 
 
@@ -45,25 +46,26 @@ def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     arrow.parquet.write_table(arrow.table({name: list(column) for name, column in columns.items()}), path)
 
 
-def split(path: Path, part_rows: int) -> list[tuple[int, int]]:
-    """Return ranges of row groups, of about so many rows each."""
+def split(path: Path, part_rows: int) -> list[tuple[Range, int]]:
+    """Return ranges of row groups, of about so many rows each, and their numbers of rows; the last is open."""
     arrow = _pyarrow()
     with _damaged(path), arrow.parquet.ParquetFile(path) as file:
         sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-    bounds, first, n_rows = [], 0, 0
+    ranges: list[tuple[Range, int]] = []
+    first, n_rows = 0, 0
     for number, size in enumerate(sizes):
         if n_rows and n_rows + size > part_rows:
-            bounds.append((first, number))
+            ranges.append(((first, number), n_rows))
             first, n_rows = number, 0
         n_rows += size
-    return [*bounds, (first, len(sizes))]
+    return [*ranges, ((first, None), n_rows)]
 
 
 def tables(
     path: Path,
     chunk_rows: int | None = None,
     options: Options | None = None,
-    bounds: tuple[int, int] | None = None,
+    bounds: Range | None = None,
 ) -> Iterator[Table]:
     """Yield a file, or a range of its row groups, as tables of at most `chunk_rows` rows."""
     arrow = _pyarrow()
@@ -82,7 +84,7 @@ def _damaged(path: Path) -> Iterator[None]:
 
 
 def _tables(
-    arrow: Any, path: Path, chunk_rows: int | None, options: Options, bounds: tuple[int, int] | None
+    arrow: Any, path: Path, chunk_rows: int | None, options: Options, bounds: Range | None
 ) -> Iterator[Table]:
     with arrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
         about = json.loads((file.schema_arrow.metadata or {}).get(b"nearer", b"{}"))
@@ -93,10 +95,11 @@ def _tables(
             "n_objects": n_objects,
             "roles": options.roles,
         }
-        start, stop = bounds or (0, file.num_row_groups)
-        first = sum(file.metadata.row_group(number).num_rows for number in range(start))
+        start, end = bounds or (0, None)
+        groups = range(file.num_row_groups)[start:end]
+        first = sum(file.metadata.row_group(number).num_rows for number in range(groups.start))
         size = chunk_rows or max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(batch_size=size, row_groups=range(start, stop)):
+        for batch in file.iter_batches(batch_size=size, row_groups=groups):
             columns = {name: _column(batch.column(name)) for name in batch.schema.names}
             yield Table(path, columns, first_row=first, **known)
             first += batch.num_rows

@@ -15,7 +15,7 @@ from typing import Any
 from nearer.comparisons.display import OBJECTS
 from nearer.comparisons.layouts import Layout, Roles, check_roles, understand
 from nearer.comparisons.objects import NUMBER, Column, bare_number
-from nearer.formats.tables import BadLineError, Options, Table, in_chunks, understand_headers
+from nearer.formats.tables import Options, Table, UnreadableLineError, in_chunks, understand_headers
 
 Record = tuple[int, list[str]]  # the line that it starts in, and its cells
 Records = Callable[..., Iterator[Record]]  # reads a file anew, all records that are not blank; may show a bar
@@ -105,7 +105,7 @@ def _rows(
             if row[0].startswith(COMMENT) and len(row) != width:
                 continue
             if len(row) != width and not drop:
-                raise BadLineError(f"{path}, line {line} has {len(row)} cells where {width} are wanted")
+                raise UnreadableLineError(f"{path}, line {line} has {len(row)} cells where {width} are wanted")
         yield line, row if len(row) == width else None
 
 

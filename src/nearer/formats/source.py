@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from nearer.comparisons import Comparisons, ComparisonSource
 from nearer.comparisons.objects import Names, numbers_of_names
 from nearer.formats.io import FORMATS, AnyPath, BadRows, Columns, find_format
-from nearer.formats.survey import FileSurvey, numbers_as_objects, objects_of, survey
-from nearer.formats.tables import TEXT_FORMATS, BadLineError, Options, Table
+from nearer.formats.survey import FileSurvey, Size, check_implied_objects, numbers_as_objects, objects_of, survey
+from nearer.formats.tables import TEXT_FORMATS, BadLineError, Options, Table, UnreadableLineError
 from nearer.formats.text import suffix_of
 
 PART_ROWS = 4_000_000  # about, of a part of a large file
@@ -83,13 +83,25 @@ class FilePart:
     bounds: tuple[int, int] | None
     reading: str | None  # how responses are read
     numbering: Numbering
+    n_rows: int = 0  # comparisons, as they were scanned
 
     def __call__(self) -> Iterator[Comparisons]:
-        """Read the part."""
-        for table in self.file.tables(self.bounds):
-            chunk = self.comparisons(replace(table, reading=self.reading))
-            if len(chunk):
+        """Read the part; ValueError if it no longer has the comparisons that were scanned."""
+        n_rows = 0
+        for chunk in self.chunks():
+            n_rows += len(chunk)
+            if len(chunk) and n_rows <= self.n_rows:
                 yield chunk.as_quadruplets() if self.numbering.n_columns == 4 else chunk
+        if n_rows != self.n_rows:
+            where = "" if self.bounds in (None, (0, None)) else " in a part of it"
+            raise ValueError(
+                f"{self.file.path} has changed since it was scanned: {self.n_rows:,} rows{where} then, {n_rows:,} now"
+            )
+
+    def chunks(self) -> Iterator[Comparisons]:
+        """Read the part, whatever it has."""
+        for table in self.file.tables(self.bounds):
+            yield self.comparisons(replace(table, reading=self.reading))
 
     def comparisons(self, table: Table) -> Comparisons:
         """Return the comparisons of a table in the numbers of the source."""
@@ -131,8 +143,10 @@ def scan(
     bad_rows, columns, encoding, n_objects
         As for `read`.
     bad_files : {"raise", "skip"}
-        What to do with a file that is damaged or that holds no answers: raise a ValueError that names it, or leave
-        it out with a warning. A file with an impossible row is no bad file: `bad_rows` is about these.
+        What to do with a file that is damaged, such as one with a line that cannot be read at all, or that holds no
+        answers: raise a ValueError that names it, or leave it out with a warning. A file with an impossible row, such
+        as one that compares an object with itself, is no bad file: `bad_rows` is about these, and with "drop" lines
+        that cannot be read are left out too, not their file.
 
     Returns
     -------
@@ -167,12 +181,15 @@ def scan(
     surveys, skipped = _survey_all(files, skip=bad_files == "skip")
     names = objects_of([found for _, found in surveys])
     parts: list[FilePart] = []
-    sizes: list[tuple[int, int, int]] = []
+    sizes: list[Size] = []
+    implied: list[tuple[int, Path]] = []  # numbers of objects, by no more than the largest number
     numbering = Numbering(names, n_objects or 0, n_columns=3)  # until the numbers are known
     for file, found_in in surveys:
-        each = [FilePart(file, bounds, found_in.reading, numbering) for bounds in _split(file, found_in)]
-        sizes += [found_in.size] if found_in.size is not None else _sizes(each)
-        parts += each
+        each = _parts(file, found_in, numbering)
+        sizes += [size for _, size in each]
+        parts += [replace(part, n_rows=size[0]) for part, size in each]
+        if names is None and not found_in.is_counted:
+            implied.append((max(size[2] for _, size in each), file.path))
     n_rows = sum(n for n, _, _ in sizes)
     if skipped:
         listed = "; ".join(map(str, skipped[:SHOWN_FILES])) + "; …" * (len(skipped) > SHOWN_FILES)
@@ -183,6 +200,9 @@ def scan(
     width, n_found = max(width for _, width, _ in sizes), max(n for _, _, n in sizes)
     if names is not None:
         n_found = len(names)
+    if implied:
+        n_implied, path = max(implied)
+        check_implied_objects(path, n_implied, n_rows, width)
     numbering = Numbering(names, n_found, width)
     return ComparisonSource(
         tuple(replace(part, numbering=numbering) for part in parts),
@@ -230,10 +250,9 @@ def _survey_all(files: list[File], skip: bool) -> tuple[list[tuple[File, FileSur
     for file in files:
         try:
             surveys.append((file, survey(file.tables(), file.bad_rows)))
-        except BadLineError:
-            raise
         except (ValueError, OSError) as error:
-            if not skip:
+            is_bad_row = isinstance(error, BadLineError) and not isinstance(error, UnreadableLineError)
+            if not skip or is_bad_row:
                 raise
             skipped.append(error)
     if not surveys:
@@ -241,21 +260,27 @@ def _survey_all(files: list[File], skip: bool) -> tuple[list[tuple[File, FileSur
     return surveys, skipped
 
 
-def _split(file: File, found: FileSurvey) -> list[Any]:
-    """Return the ranges of a file that can be read by themselves: all of it where answers have several rows."""
-    if not hasattr(file.module, "split") or found.has_answers:
-        return [None]
-    return list(file.module.split(file.path, PART_ROWS))
+def _parts(file: File, found: FileSurvey, numbering: Numbering) -> list[tuple[FilePart, Size]]:
+    """Return the parts of a file, one where answers have several rows, and what is in each; a bad row raises."""
+    ranges: list[Any] = [(None, found.n_lines)]
+    if hasattr(file.module, "split") and not found.has_answers:
+        ranges = file.module.split(file.path, PART_ROWS)
+    parts = [FilePart(file, bounds, found.reading, numbering) for bounds, _ in ranges]
+    if found.size is None:
+        return [(part, _size(part)) for part in parts]
+    n_rows, width, n_objects = found.size
+    if len(parts) == 1:
+        return [(parts[0], found.size)]
+    if n_rows == found.n_lines:  # none was dropped
+        return [(part, (n, width, n_objects)) for part, (_, n) in zip(parts, ranges, strict=True)]
+    return [(part, (_size(part)[0], width, n_objects)) for part in parts]
 
 
-def _sizes(parts: list[FilePart]) -> list[tuple[int, int, int]]:
-    """Return rows, columns and objects of each chunk of some parts; a bad row raises."""
-    chunks = (
-        part.comparisons(replace(table, reading=part.reading))
-        for part in parts
-        for table in part.file.tables(part.bounds)
-    )
-    return [(len(chunk), chunk.shape[1], chunk.n_objects) for chunk in chunks]
+def _size(part: FilePart) -> Size:
+    """Return the rows, columns and objects of a part; a bad row raises."""
+    sizes = [(len(chunk), chunk.shape[1], chunk.n_objects) for chunk in part.chunks()]
+    n_rows, width, n_objects = zip(*sizes, strict=True) if sizes else ((), (), ())
+    return sum(n_rows), max(width, default=0), max(n_objects, default=0)
 
 
 def whole_answers(tables: Iterator[Table]) -> Iterator[Table]:

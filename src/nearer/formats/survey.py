@@ -7,6 +7,7 @@ object, so that a billion of them take seconds.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from nearer.comparisons.objects import NUMBER, Names, names_of_texts
 from nearer.comparisons.rows import LARGEST
 from nearer.formats.tables import BadLineError, Table
 
+MANY_OBJECTS, PER_MENTION = 10_000_000, 10  # more than both many and so many times what rows can mention: damage
 MARKED = 1 << 27  # numbers up to here are marked in an array of bytes, larger ones are sorted
 ROWS_OF_OBJECTS = ("triplets", "quadruplets")
+
+Size = tuple[int, int, int]  # rows, columns and objects of comparisons
 
 
 class DistinctNumbers:
@@ -52,9 +56,12 @@ class FileSurvey:
 
     reading: str | None = None  # how its responses are read
     has_answers: bool = False
-    size: tuple[int, int, int] | None = None  # rows, columns and objects; None: not known yet
+    size: Size | None = None  # None: not known yet
+    n_lines: int = 0  # rows of the file, of which bad ones may be dropped
+    path: Path | None = None
     names: Names = None  # of the objects, declared by the file
     numbered: bool = False  # whether numbers are numbers of objects
+    is_counted: bool = False  # whether it is said how many objects there are
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     texts: set[str] = field(default_factory=set)
 
@@ -64,8 +71,10 @@ def survey(tables: Iterator[Table], bad_rows: str) -> FileSurvey:
     found, numbers, misfits = FileSurvey(), DistinctNumbers(), Counter[str]()
     layout, sizes, is_checked = None, [], True
     for table in tables:
-        layout = table.layout()
+        layout, found.path = table.layout(), table.path
         found.has_answers |= "answers" in layout.optional
+        found.n_lines += len(table)
+        found.is_counted |= table.n_objects is not None
         if layout.response is not None:
             misfits.update(response_misfits(layout, table.columns))
         columns = integer_columns(table)
@@ -98,6 +107,16 @@ def survey(tables: Iterator[Table], bad_rows: str) -> FileSurvey:
     return found
 
 
+def check_implied_objects(path: Path, n_objects: int, n_rows: int, n_columns: int) -> None:
+    """Raise a ValueError if the largest number implies far more objects than all rows can mention."""
+    if n_objects > max(MANY_OBJECTS, PER_MENTION * n_rows * n_columns):
+        raise ValueError(
+            f"{path} has an object of number {n_objects - 1:,}, and {n_rows:,} rows mention at most "
+            f"{n_rows * n_columns:,} objects: the number is damaged, or no number of an object; if it is right, give "
+            f"n_objects={n_objects}"
+        )
+
+
 def integer_columns(table: Table) -> list[NDArray[Any]] | None:
     """Return the columns of objects if all are integers that can be numbers of objects, without choices among them."""
     layout = table.layout()
@@ -128,7 +147,12 @@ def objects_of(surveys: Sequence[FileSurvey]) -> Names:
     if not declared and found is None:
         return None
     if numbered:
-        raise ValueError("some files name their objects and others number them: they cannot be matched")
+        one = next(each.path for each in surveys if each.names or names_of_texts(each.texts, numbered=True))
+        other = next(each.path for each in surveys if each.numbered)
+        raise ValueError(
+            f"some files name their objects and others number them: they cannot be matched ({one} has names, {other} "
+            "has numbers)"
+        )
     return tuple(declared) + tuple(name for name in found or sorted(texts) if name not in declared)
 
 

@@ -29,6 +29,10 @@ class BadLineError(ValueError):
     """A line of a file that is no answer, and that ``bad_rows="drop"`` leaves out."""
 
 
+class UnreadableLineError(BadLineError):
+    """A line that cannot be read at all, as of a file that is cut off; ``bad_files="skip"`` leaves the file out."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What the caller of a reader says about a file."""

@@ -7,6 +7,7 @@ Western world is Windows-1252. What is not UTF-8 and has no mark is read as Wind
 import codecs
 import gzip
 import io
+import re
 import sys
 import warnings
 import zlib
@@ -28,6 +29,7 @@ BINARY = {
     b"%PDF": "a PDF document, not text",
 }
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+CONTROL = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f]")  # characters that no table has
 _read_stdin: tuple[Any, bytes] = (None, b"")  # a stream can be read only once, a file is read several times
 
 
@@ -69,7 +71,7 @@ def find_encoding(path: Path, encoding: str | None = None) -> str:
         return _checked(path, "utf-8")
     except ValueError as error:
         try:
-            name = _checked(path, "cp1252")
+            name = _checked(path, "cp1252", is_guess=True)
         except ValueError:
             raise error from None
         warnings.warn(
@@ -78,21 +80,26 @@ def find_encoding(path: Path, encoding: str | None = None) -> str:
         return name
 
 
-def _checked(path: Path, encoding: str) -> str:
-    """Return the encoding if all of a file is text in it."""
+def _checked(path: Path, encoding: str, is_guess: bool = False) -> str:
+    """Return the encoding if all of a file is text in it; of a guess no control characters, as random bytes have."""
     decoder = codecs.getincrementaldecoder(encoding)()
     n_lines = 1
     with _damaged(path), open_binary(path) as file:
         while True:
             block = file.read(BLOCK)
             try:
-                n_lines += decoder.decode(block, final=not block).count("\n")
+                text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
                 line = n_lines + error.object[: error.start].count(b"\n")
                 problem = f"{path}, line {line} is not text in {encoding.upper().removesuffix('-SIG')}"
                 raise ValueError(problem) from None
             except UnicodeError as error:  # such as UTF-16 without a mark
                 raise ValueError(f"{path} is not text in {encoding}: {error}") from None
+            wrong = CONTROL.search(text) if is_guess or "\0" in text else None
+            if wrong is not None:
+                line = n_lines + text.count("\n", 0, wrong.start())
+                raise ValueError(f"{path}, line {line} has control characters: it is no text, or damaged")
+            n_lines += text.count("\n")
             if not block:
                 return encoding
 

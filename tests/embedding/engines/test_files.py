@@ -137,12 +137,15 @@ def test_what_needs_all_rows_in_memory_is_refused():
     source = source_of(make(600))
     model = OrdinalEmbedding(2, "ste", regularization=0.1)
     for argument in ("y", "sample_weight", "groups"):
-        with pytest.raises(ValueError, match=f"{argument} is for comparisons in memory"):
+        with pytest.raises(
+            ValueError, match=f"{argument} is for comparisons in memory, and these are read in parts"
+        ):
             model.fit(source, **{argument: np.ones(600)})
-    with pytest.raises(ValueError, match="early_stopping is for answers in memory"):
+    with pytest.raises(ValueError, match="early_stopping is for answers in memory, and these are read in parts"):
         OrdinalEmbedding(2, "ste", regularization=0.1, early_stopping=True).fit(source)
-    with pytest.raises(ValueError, match="nothing to learn from"):
-        model.fit(source_of(make(600, weights=np.zeros(600))))
+    for nothing in (model, OrdinalEmbedding(2)):
+        with pytest.raises(ValueError, match="nothing to learn from"):
+            nothing.fit(source_of(make(600, weights=np.zeros(600))))
 
 
 def test_partial_fit_after_files_keeps_none_of_them():
@@ -157,6 +160,27 @@ def test_a_full_disk_is_found_before_writing(monkeypatch, tmp_path):
     monkeypatch.setattr(files.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 10})())
     with pytest.raises(OSError, match=r"temporary file, and .* set TMPDIR"):
         FilesProblem(source_of(make(600)), STE(), 0.0, 1, random())
+
+
+@pytest.mark.parametrize(("kind", "warns"), [("tmpfs", True), ("ext4", False)])
+def test_a_temporary_folder_in_memory_is_warned_of(monkeypatch, tmp_path, kind, warns):
+    (tmp_path / "mounts").write_text(
+        f"disk / ext4 rw 0 0\nx {tmp_path} tmpfs rw 0 0\ny {tmp_path} {kind} rw 0 0\n"
+    )
+    monkeypatch.setattr(files, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(files, "LARGE", 1000)
+    monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
+    assert files.file_system_of("/") == "ext4"
+    assert files.file_system_of(str(tmp_path)) == kind
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        FilesProblem(source_of(make(600)), STE(), 0.0, 1, random()).__exit__()
+    assert [str(each.message)[-34:] for each in caught] == [": set TMPDIR to a folder of a disk"] * warns
+
+
+def test_where_mounts_are_not_known_nothing_is_warned_of(monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "MOUNTS", tmp_path / "none")
+    assert files.file_system_of("/") is None
 
 
 def test_nothing_is_left_in_the_temporary_folder(monkeypatch, tmp_path):

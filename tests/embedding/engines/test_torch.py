@@ -11,6 +11,7 @@ import pytest
 
 from extras import needs
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.comparisons import ComparisonSource
 from nearer.embedding.engines import memory_engine
 from nearer.embedding.engines.cpu import CPUProblem
 from nearer.embedding.engines.expressions import write_source
@@ -107,6 +108,33 @@ def test_a_run_of_svrg_is_that_of_the_formula(width, monkeypatch):
     np.testing.assert_allclose(middle.numpy(), visited[1], atol=1e-12)
 
 
+def source_of(n_rows, *chunks):
+    return ComparisonSource((lambda: iter(chunks),), n_rows=n_rows, n_columns=3, n_objects=N + 3)
+
+
+def test_a_source_with_other_rows_than_it_says_is_refused():
+    """What is not filled of the memory on the device would be any numbers."""
+    made = some_rows(3)
+    with pytest.raises(ValueError, match="a source of 500 rows have only 400"):
+        problem_on("cpu", source_of(500, made), STE())
+    with pytest.raises(ValueError, match="a source of 300 rows have more"):
+        problem_on("cpu", source_of(300, made[:200], made[200:]), STE())
+
+
+def test_rows_of_weight_zero_are_left_out():
+    made = some_rows(3)
+    weights = np.where(np.arange(400) < 300, 0.0, 2.0)
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        problem_on("cpu", source_of(400, Comparisons(made, weights=np.zeros(400))), STE())
+    problem = problem_on("cpu", source_of(400, Comparisons(made, weights=weights)), STE())
+    assert problem.n_rows == 100
+    _, found = problem.value_and_gradient(problem.from_numpy(points_of(np.float64)))
+    _, expected = problem_on("cpu", made[300:], STE()).value_and_gradient(
+        problem.from_numpy(points_of(np.float64))
+    )
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-14)
+
+
 def on_pytorch(monkeypatch):
     """Let a fit on device="cpu" use PyTorch."""
     needs("torch")
@@ -153,6 +181,10 @@ def test_what_a_device_can_be():
 
     with pytest.raises(ValueError, match=r"device='abacus' cannot be used.*device='auto'"):
         OrdinalEmbedding(1, device="abacus").fit([[0, 1, 2]])
+    for device in ("meta", "xla"):  # one keeps no numbers, of the other PyTorch says 1,200 characters
+        with pytest.raises(ValueError, match=f"device='{device}' cannot be used") as raised:
+            OrdinalEmbedding(1, device=device).fit([[0, 1, 2]])
+        assert len(str(raised.value)) < 300
     with pytest.raises(ValueError, match=r"device must be a device.*got 7"):
         OrdinalEmbedding(1, device=7).fit([[0, 1, 2]])
     if not torch.cuda.is_available():

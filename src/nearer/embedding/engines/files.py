@@ -8,9 +8,11 @@ is mapped into memory: pages of mapped files count as memory of the process.
 import shutil
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ from nearer.embedding.problem import Problem
 BLOCK_ROWS = 1 << 21  # in memory at once, twice: one block is read while the other is computed with
 PIECE_ROWS = 1 << 15  # consecutive rows that stochastic steps read at once; a block of them holds many pieces
 RESERVE = 100_000_000  # bytes that stay free on the disk
+LARGE = 100_000_000  # bytes of a temporary file that should not be in memory
+MOUNTS = Path("/proc/mounts")  # of Linux
+IN_MEMORY = ("tmpfs", "ramfs")
 
 Piece = tuple[int, int]
 Block = tuple[np.ndarray, np.ndarray]
@@ -121,6 +126,7 @@ class Spool:
             self._rows = self._files.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
             self._weights = self._files.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115
             self._check_space(len(source) * 4 * self.n_columns)
+            self._check_place(len(source) * 4 * self.n_columns)
             for chunk in source.chunks():
                 self._append(drop_zero_weights(chunk))
         except BaseException:
@@ -172,6 +178,15 @@ class Spool:
                 f"{free / 1e9:.1f} GB free: set TMPDIR to a folder of a larger disk"
             )
 
+    def _check_place(self, size: int) -> None:
+        """Warn if the files are large, and in memory: on many systems /tmp is."""
+        if size >= LARGE and file_system_of(self.folder) in IN_MEMORY:
+            warnings.warn(
+                f"the comparisons take {size / 1e9:.1f} GB in a temporary file, and {self.folder} is in memory "
+                f"({file_system_of(self.folder)}): set TMPDIR to a folder of a disk",
+                stacklevel=2,
+            )
+
     def _write(self, file: Any, array: np.ndarray) -> None:
         left = np.ascontiguousarray(array).data.cast("B")
         try:
@@ -206,3 +221,16 @@ class Spool:
                 if not n_read:
                     raise OSError(f"a temporary file in {self.folder} was cut off by another program")
                 left = left[n_read:]
+
+
+def file_system_of(folder: str) -> str | None:
+    """Return the kind of file system that a folder is on, such as "ext4" or "tmpfs"; None where it is not known."""
+    try:
+        mounts = [line.split() for line in MOUNTS.read_text().splitlines()]
+    except (OSError, UnicodeDecodeError):
+        return None
+    path = Path(folder).resolve()
+    above = [each for each in mounts if len(each) > 2 and path.is_relative_to(each[1].replace("\\040", " "))]
+    return (
+        max(reversed(above), key=lambda each: len(each[1]))[2] if above else None
+    )  # the last of equal ones counts

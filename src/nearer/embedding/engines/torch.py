@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nearer.comparisons import Comparisons, ComparisonSource
+from nearer.comparisons.coerce import drop_zero_weights
 from nearer.comparisons.rows import blocks
 from nearer.embedding.engines.expressions import write_source
 from nearer.embedding.problem import Problem
@@ -41,10 +42,11 @@ def find_device(name: str) -> Any:
         return torch.device("cuda") if torch.cuda.is_available() else None
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=device).cpu()  # a device that keeps no numbers, "meta", fails at the way back
+    except (RuntimeError, AssertionError, ImportError) as error:
+        first_sentence = str(error).splitlines()[0].partition(". ")[0]
         raise ValueError(
-            f"device={name!r} cannot be used: PyTorch {torch.__version__} says {str(error).splitlines()[0]!r}. "
+            f"device={name!r} cannot be used: PyTorch {torch.__version__} says {first_sentence!r}. "
             "device='auto' takes a GPU where there is one, device='cpu' the processor"
         ) from None
     return device
@@ -92,20 +94,22 @@ class TorchProblem(Problem):
         self._random: Any = None
 
     def _load(self, comparisons: Comparisons | ComparisonSource) -> tuple[Any, Any]:
-        """Return the columns of the comparisons on the device, and their weights or None."""
+        """Return the columns of the comparisons with weights above 0 on the device, and their weights or None."""
         chunks = [comparisons] if isinstance(comparisons, Comparisons) else comparisons.chunks()
         columns = torch.empty(comparisons.shape[::-1], dtype=torch.int32, device=self.device)
         weights: Any = None
         first = 0
-        for chunk in chunks:
+        for chunk in map(drop_zero_weights, chunks):
             last = first + len(chunk)
-            columns[:, first:last] = torch.from_numpy(np.ascontiguousarray(chunk.rows.T)).to(self.device)
+            columns[:, first:last] = torch.tensor(chunk.rows.T).to(self.device)
             if chunk.weights is not None and weights is None:
                 weights = torch.ones(columns.shape[1], dtype=torch.float64, device=self.device)
             if chunk.weights is not None:
                 weights[first:last] = torch.tensor(chunk.weights).to(self.device)
             first = last
-        return columns, weights
+        if first == 0:
+            raise ValueError("there is nothing to learn from: no comparisons, or all weights are zero")
+        return columns[:, :first], None if weights is None else weights[:first]
 
     def from_numpy(self, points: np.ndarray) -> Any:
         """Return points as a tensor on the device."""
