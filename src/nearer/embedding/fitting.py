@@ -48,6 +48,7 @@ def fit_map(
 
     ``ties`` are settings about as good as those given, to average with. A fit goes on from where its checkpoint is.
     """
+    engine = engine_of(train, model.device)  # before the choice of settings, which may take long
     with blas_threads_for(1), model._monitor() as monitor:
         fit = MapFit(model, train, random, monitor)
         starts: list[np.ndarray] = []
@@ -68,7 +69,7 @@ def fit_map(
             points = None
         with (
             nullcontext() if checkpoint is None else checkpoint.keeping(settings, monitor),
-            engine_of(train, model.device)(train, loss, ridge, threads_of(model, train), random) as problem,
+            engine(train, loss, ridge, threads_of(model, train), random) as problem,
         ):
             result = fit.solve_from_starts(problem, starts, points, settings["n_components"])
             if ties and held_out is None and not result.cut_short:
