@@ -607,7 +607,7 @@ class Figure1c(Experiment):
             "methods": [*betas, *steps], "answers": 10_000, "passes": [1, 2, 5, 10, 20, 50, 100], "seeds": 5
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.3, "full": 10.0}
+    minutes: ClassVar = {"quick": 0.3, "full": 3.0}
 
     def trials(self, methods: list[str], answers: int, passes: list[int], seeds: int) -> list[Trial]:
         """Return a trial per seed and method; each β of ERKLE is one."""
@@ -1229,7 +1229,7 @@ class Noise(Experiment):
             "flipped": [0.0, 0.1, 0.2, 0.3], "most": 12_000, "seeds": 3,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.2, "full": 25.0}
+    minutes: ClassVar = {"quick": 0.2, "full": 6.0}
 
     def trials(
         self, sets: list[str], methods: list[str], flipped: list[float], most: int, seeds: int
