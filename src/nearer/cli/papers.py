@@ -38,11 +38,11 @@ def papers(
 ) -> None:
     """Rerun the tables and figures of the four papers.
 
-    They are those whose methods are in the library. The list shows every experiment, about how long it takes on two cores, and the processor time of the runs that are
-    recorded in the folder. A run writes a record with all numbers (.json), a table with the paper's numbers beside
-    ours (.md) and the figure (.png, .svg). It can be interrupted; the same command resumes it. Where there is a record
-    of the same trials, they are not run again: its table, verdicts and figure are made from it. The report is one HTML
-    page of all records in the folder.
+    They are those whose methods are in the library. The list shows every experiment, about how long it takes on two
+    cores, and the processor time of the runs that are recorded in the folder. A run writes a record with all numbers
+    (.json), a table with the paper's numbers beside ours (.md) and the figure (.png, .svg). It can be interrupted; the
+    same command resumes it. Where there is a record of the same trials, they are not run again: its table, verdicts
+    and figure are made from it. The report is one HTML page of all records in the folder.
     """
     from nearer.papers import SCALES
 
