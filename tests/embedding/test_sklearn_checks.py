@@ -31,6 +31,13 @@ class OnTables(Tables, OrdinalEmbedding):
         return self
 
 
+class Rounded(OnTables):
+    """Points to five digits: two ways to add the same numbers settle at points that differ by about 1e-8."""
+
+    def transform(self, X=None):
+        return np.round(super().transform(X), 5)
+
+
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": (
         "folds differ when rows are repeated or removed; with a given loss and ridge it passes"
@@ -47,7 +54,7 @@ def name_of(part):
 def checks():
     default = estimator_checks_generator(OnTables(), legacy=True, expected_failed_checks=EXPECTED, mark="xfail")
     yield from default
-    exact = OnTables("tste", 0.1, init=START, tol=0.0, max_iter=500)
+    exact = Rounded("tste", 0.1, init=START, tol=0.0, max_iter=500)
     for estimator, check in estimator_checks_generator(exact, legacy=True):
         if name_of(check) in EXPECTED:
             yield estimator, check

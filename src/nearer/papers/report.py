@@ -34,6 +34,7 @@ __all__ = [
     "write_report",
 ]
 
+SMALL = 1e-5  # numbers below which are written with an exponent
 LARGE = 10_000  # integers from which on digits are grouped
 CAPTION = 7.0  # points
 STYLE = """
@@ -50,6 +51,8 @@ th:first-child, td:first-child, .verdicts td { text-align: left; } .note { backg
 
 def format_cell(value: object, digits: int = 3) -> str:
     """Return a number with that many significant digits, a large integer with commas, and anything else as text."""
+    if isinstance(value, float) and 0.0 < abs(value) < SMALL:
+        return f"{value:.{digits - 1}e}"
     if isinstance(value, float) and math.isfinite(value):
         places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
         return f"{value:,.{max(0, places)}f}"

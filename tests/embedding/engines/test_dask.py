@@ -232,7 +232,7 @@ def test_a_dask_frame_without_a_client_is_read_into_memory():
     import dask.dataframe
     import pandas as pd
 
-    table = pd.DataFrame(simulated(n_rows=300).rows, columns=["anchor", "choice1", "choice2"])
+    table = pd.DataFrame(simulated(n_rows=300).rows.copy(), columns=["anchor", "choice1", "choice2"])
     table["response"] = 1 + np.arange(300) // 150  # one partition has 1 only, the other 2 only
     found = Comparisons.of(dask.dataframe.from_pandas(table, npartitions=2))
     assert (found.rows == Comparisons(table).rows).all()
