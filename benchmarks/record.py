@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nearer.papers.run import describe_machine
+from nearer.papers.provenance import describe_machine
 
 RECORDS = Path(__file__).resolve().parents[1] / "docs/benchmarks/records"
 

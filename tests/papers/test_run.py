@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from extras import needs
 from nearer import __version__, datasets
 from nearer.cli.app import app
-from nearer.papers import Verdict, run, sdca
+from nearer.papers import Verdict, provenance, run, sdca
 from nearer.papers.report import (
     figure_of,
     markdown,
@@ -209,7 +209,7 @@ def test_the_hash_is_of_code_without_comments_and_docstrings(tmp_path):
     def hash_of(text, name="loops.py"):
         source.write_text(text)
         path = source.rename(tmp_path / name)
-        return run.hash_code([path], tmp_path)
+        return provenance.hash_code([path], tmp_path)
 
     first = hash_of(SOURCE)
     assert hash_of(SOURCE.replace("Return twice", "Return the double of")) == first
@@ -222,10 +222,10 @@ def test_the_hash_is_of_what_trials_depend_on(tmp_path, toy, monkeypatch):
     for name in ("losses/core.py", "datasets/cars.py", "papers/sdca.py", "cli/app.py", "datasets/source.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(SOURCE)
-    found = {path.relative_to(tmp_path).as_posix() for path in run._related(tmp_path)}
+    found = {path.relative_to(tmp_path).as_posix() for path in provenance._related(tmp_path)}
     assert found == {"losses/core.py", "datasets/cars.py"}
-    assert all((run.LIBRARY / name).exists() for name in run.UNRELATED)
-    hashes = {run.code_hash(experiment) for experiment in (toy, *sdca.EXPERIMENTS)}
+    assert all((provenance.LIBRARY / name).exists() for name in provenance.UNRELATED)
+    hashes = {provenance.code_hash(experiment) for experiment in (toy, *sdca.EXPERIMENTS)}
     assert len(hashes) == 2  # of the toy's file, and of sdca.py
 
 
@@ -269,17 +269,17 @@ def test_a_record_is_tied_to_the_code_and_the_state_of_the_machine(toy, log, tmp
     record, _ = run_experiment("toy", toy, "tiny", tmp_path, n_jobs=2)
     assert (record["version"], record["n_jobs"], record["load at the start"]) == (__version__, 2, 0.25)
     assert record["commit"] is None or re.fullmatch(r"[\w.-]+", record["commit"])
-    assert record["code"] in run.code_hash(toy)
+    assert record["code"] == provenance.code_hash(toy)
 
 
 def test_no_commit_is_recorded_where_there_is_no_checkout_or_no_git(tmp_path, monkeypatch):
     (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "run.py").touch()
-    monkeypatch.setattr(run, "LIBRARY", tmp_path)
+    (tmp_path / "papers" / "provenance.py").touch()
+    monkeypatch.setattr(provenance, "LIBRARY", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert run._commit.__wrapped__() is None
+    assert provenance._commit.__wrapped__() is None
     monkeypatch.setenv("PATH", "")
-    assert run._commit.__wrapped__() is None
+    assert provenance._commit.__wrapped__() is None
 
 
 def test_the_time_of_trials_is_processor_time(toy, log, tmp_path):

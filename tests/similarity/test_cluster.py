@@ -1,7 +1,5 @@
 """CoCoA: the steps of a shard are those of the literal formula, and a cluster finds the matrix that SDCA finds."""
 
-import os
-import signal
 import subprocess
 import sys
 import warnings
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from literal_similarity import problem, tables
 
+from dying_worker import worker_killed_at
 from extras import needs
 from nearer import RCA, BilinearSimilarity, Comparisons, LabelRanker, scan, write
 from nearer.similarity import CoCoA
@@ -252,22 +251,10 @@ def test_a_scheduler_that_is_gone_ends_the_fit_with_an_error():
 
 
 def test_a_worker_that_dies_takes_nothing_with_it():
-    needs("dask", "distributed")
-    from distributed import Client, LocalCluster
-
     X, y = classes()
     settings = {"regularization": 0.2, "n_triplets": 1000, "tol": 1e-7, "random_state": 0}
-    killed = []
-
-    def kill(record):
-        if record["iteration"] == 3:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[-1], signal.SIGKILL)
-
-    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with worker_killed_at(3) as kill:
         model = BilinearSimilarity(CoCoA(4), callback=kill, **settings).fit(X, y)
-    assert len(killed) == 1
     assert model.n_iter_ > 3
     assert model.gap_ <= 1e-7
     sdca = BilinearSimilarity("sdca", **settings).fit(X, y)

@@ -1,7 +1,5 @@
 """LowRankSimilarity on a Dask cluster: averages are those of the formula, and a fit is as good as one in memory."""
 
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 from literal_similarity import tables
 from sklearn.preprocessing import normalize
 
+from dying_worker import worker_killed_at
 from extras import needs
 from nearer import LowRankSimilarity, load_model
 from nearer.metrics import average_precisions
@@ -216,20 +215,9 @@ def test_without_a_client_the_error_says_to_create_one(monkeypatch):
 
 
 def test_a_worker_that_dies_takes_nothing_with_it(client):
-    from distributed import Client, LocalCluster
-
     settings, array = {"rank": RANK, "random_state": 0}, dask_array(X[TRAIN])
     wanted = LowRankSimilarity(**settings).fit(array, Y[TRAIN])
-    killed = []
-
-    def kill(record):
-        if record["iteration"] == 2:
-            killed.append(next(iter(workers.run(os.getpid).values())))
-            os.kill(killed[-1], signal.SIGKILL)
-
-    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**options) as cluster, Client(cluster) as workers:
+    with worker_killed_at(2) as kill:
         model = LowRankSimilarity(callback=kill, **settings).fit(array, Y[TRAIN])
-    assert len(killed) == 1
     assert model.n_iter_ == N_ROUNDS
     np.testing.assert_allclose(model.components_, wanted.components_, atol=1e-6)

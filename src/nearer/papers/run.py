@@ -7,37 +7,26 @@ are renamed to end in .old.
 In a record, the trials are what was measured. Its table and verdicts are computed from them anew whenever it is read,
 if the experiment still has the same trials. Then they are not run again either, even if the code has changed, unless
 that is asked for.
-
-Code is compared by a hash of the syntax trees, without comments and docstrings, of the file of the experiment and of
-all modules of the library that trials can depend on: all but those of `UNRELATED`. The syntax trees of two versions of
-Python may differ, and so may then the hashes.
 """
 
-import ast
-import hashlib
-import inspect
 import json
 import os
-import platform
 import signal
-import subprocess
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from nearer import __version__
 from nearer.files import replacing
 from nearer.papers.experiment import Experiment, Row, Trial
+from nearer.papers.provenance import code_hash, describe_machine, describe_state
 from nearer.progress import Progress
 
 try:
@@ -55,11 +44,6 @@ __all__ = [
     "write_record",
 ]
 
-PACKAGES = ("nearer", "numpy", "scipy", "numba", "scikit-learn")
-LIBRARY = Path(__file__).resolve().parents[1]
-# Files and folders of the library that no result of a trial depends on. Of `papers`, the file of the experiment counts.
-# What `datasets/source.py` reads is checked against a checksum.
-UNRELATED = ("cli", "maps", "formats", "papers", "datasets/source.py", "progress.py", "files.py", "__main__.py")
 NEEDED = (
     "paper",
     "experiment",
@@ -201,7 +185,7 @@ def run_experiment(
         found = _find_record(experiment, trials, path, mark["code"], again)
         if found is not None:
             return found, False
-        state = _describe_state(1 if experiment.timed else n_jobs)
+        state = describe_state(1 if experiment.timed else n_jobs)
         done = _run_trials(
             f"{paper} {experiment.name}", experiment, trials, partial_path(path), mark, n_jobs, verbose
         )
@@ -268,31 +252,6 @@ def _set_aside(path: Path, reason: str) -> None:
         aside = path.with_name(f"{path.name}.old{number}")
     path.replace(aside)
     warnings.warn(f"{path} {reason}: it is kept as {aside.name}", stacklevel=4)
-
-
-def _describe_state(n_jobs: int) -> Row:
-    """Return what ties a run to the code and to how busy the machine was."""
-    try:
-        load = round(os.getloadavg()[0], 2)
-    except (AttributeError, OSError):  # on Windows
-        load = None
-    return {"version": __version__, "commit": _commit(), "n_jobs": n_jobs, "load at the start": load}
-
-
-@cache
-def _commit() -> str | None:
-    """Return what git says of the checkout that this file is in; None where there is none."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(LIBRARY), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return done.stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", "papers/run.py")  # not the checkout of another project around it
-        return git("describe", "--always", "--dirty") or None
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 @contextmanager
@@ -427,62 +386,3 @@ def _interruptible() -> Iterator[None]:
 
 def _key(trial: Trial) -> str:
     return json.dumps(trial, sort_keys=True)
-
-
-def code_hash(experiment: Experiment) -> str:
-    """Return a hash of the code that the trials of an experiment depend on."""
-    return _hash_with(Path(inspect.getfile(type(experiment))).resolve())
-
-
-@cache
-def _hash_with(file: Path) -> str:
-    return hash_code([file, *_related(LIBRARY)], LIBRARY)
-
-
-def _related(library: Path) -> list[Path]:
-    """Return the Python files of the library that trials can depend on, without those of the papers."""
-    unrelated = [library / name for name in UNRELATED]
-    return [path for path in library.rglob("*.py") if not any(path.is_relative_to(other) for other in unrelated)]
-
-
-def hash_code(files: Iterable[Path], folder: Path) -> str:
-    """Return a hash of Python files and their names in a folder; comments, docstrings and layout do not matter."""
-    trees = {}
-    for path in files:
-        name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
-        trees[name] = ast.dump(_without_docstrings(ast.parse(path.read_bytes())))
-    return hashlib.sha256(json.dumps(trees, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
-                del node.body[0]
-    return tree
-
-
-def describe_machine() -> Row:
-    """Return what the numbers depend on: processor, Python and the packages that do the work."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        **{name: found for name in PACKAGES if (found := _version(name))},
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.machine())
