@@ -26,6 +26,7 @@ from nearer.papers.report import (
     read_records,
     report,
     verdict_text,
+    write_figure,
     write_report,
 )
 from nearer.papers.run import duration_of, partial_path, read_record, record_path, run_experiment
@@ -400,6 +401,20 @@ def test_the_report_is_one_well_formed_page_with_every_verdict(toy, log, tmp_pat
     assert "Each after a pause, so that there is time to interrupt it. Where <this> is silent" in text
     assert page.count("<svg") == 1
     assert report(read_records(tmp_path)).count("<h3") == 1
+
+
+def test_a_record_gives_the_same_figure_again(toy, log, tmp_path):
+    needs("matplotlib")
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    pictures = [write_figure(toy, record, tmp_path / name)[1].read_bytes() for name in ("one", "two")]
+    assert pictures[0] == pictures[1]
+
+
+def test_a_record_says_of_its_data_what_the_experiment_says_now(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    monkeypatch.setattr(type(toy), "stand_in", "other numbers")
+    ((_, record, _),) = read_records(tmp_path)
+    assert record["stand-in"] == "other numbers"
 
 
 def test_the_report_shows_the_protocol_that_was_run(toy, log, tmp_path, monkeypatch):

@@ -170,8 +170,11 @@ def _add_caption(figure: "Figure", text: str) -> None:
 
 def _save(figure: "Figure", file: Any, format: str) -> None:
     """Write a figure; the same figure gives the same file."""
+    from matplotlib import rc_context
+
     metadata = {"Date": None} if format == "svg" else None
-    figure.savefig(file, format=format, dpi=150, metadata=metadata)
+    with rc_context({"svg.hashsalt": "nearer"}):  # ids of elements are random otherwise
+        figure.savefig(file, format=format, dpi=150, metadata=metadata)
 
 
 def write_figure(experiment: Experiment, record: Row, path: Path) -> list[Path]:

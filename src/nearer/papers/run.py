@@ -89,7 +89,7 @@ def read_record(path: Path) -> Row:
 
 
 def recomputed(experiment: Experiment, record: Row) -> Row:
-    """Return a record with its table and verdicts computed from its trials.
+    """Return a record with its table and verdicts computed from its trials, and what now is said of its data.
 
     One of an earlier protocol, whose trials or results are not those of the experiment, is returned as it is stored,
     with the reason under the key ``"earlier protocol"``.
@@ -97,7 +97,8 @@ def recomputed(experiment: Experiment, record: Row) -> Row:
     try:
         if not _same_trials(experiment.trials(**record["sizes"]), record):
             return record | {"earlier protocol": "its trials are others"}
-        return record | _outcome(experiment, [(line["trial"], line["result"]) for line in record["trials"]])
+        outcome = _outcome(experiment, [(line["trial"], line["result"]) for line in record["trials"]])
+        return record | outcome | {"stand-in": experiment.stand_in}
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         return record | {"earlier protocol": f"its trials cannot be evaluated: {type(error).__name__}: {error}"}
 
