@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearer.comparisons.rows import blocks
 
-BLOCK = 1 << 18  # scores ranked together: about 12 MB of temporaries, 35 if every object is relevant
+BLOCK = 1 << 18  # scores ranked together: about 3 MB of temporaries, 23 if every object is relevant
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
@@ -40,31 +40,34 @@ class RelevantRanks(NamedTuple):
         return np.bincount(self.query, values, minlength=len(self.n_relevant)).astype(np.float64, copy=False)
 
 
-def rank_relevant(scores: NDArray[Any], relevant: NDArray[np.bool_]) -> RelevantRanks:
-    """Rank the objects of each query by its scores, and return the ranks of the relevant ones."""
+def rank_relevant(
+    scores: NDArray[Any], relevant: NDArray[np.bool_], own: NDArray[np.intp] | None = None
+) -> RelevantRanks:
+    """Rank the objects of each query by its scores, and return the ranks of the relevant ones.
+
+    Only scores are sorted, not objects with them, which takes a third of the time; the ranks of a relevant object follow
+    from its score by bisection. If queries are objects, ``own`` has the number of each, which is not ranked and must
+    not be relevant.
+    """
     n_queries, n_objects = scores.shape
-    order = np.argsort(scores, axis=1)[:, ::-1]
-    ranked = np.take_along_axis(scores, order, axis=1)
-    last = np.ones(scores.shape, dtype=bool)  # of its group
-    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=last[:, :-1])
-    # From here on ranks are counted through all queries, one ranking after the other.
-    groups = np.concatenate([[0], np.flatnonzero(last) + 1])
-    ranks = np.flatnonzero(np.take_along_axis(relevant, order, axis=1))
-    group = np.searchsorted(groups, ranks, side="right")
-    before, through = groups[group - 1], groups[group]
-    relevant_before, relevant_through = np.searchsorted(ranks, before), np.searchsorted(ranks, through)
-    starts = n_objects * np.arange(n_queries + 1)
-    relevant_starts = np.searchsorted(ranks, starts)
-    n_relevant = np.diff(relevant_starts)
-    query = np.repeat(np.arange(n_queries), n_relevant)
-    return RelevantRanks(
-        query,
-        before - starts[query],
-        through - starts[query],
-        relevant_before - relevant_starts[query],
-        relevant_through - relevant_starts[query],
-        n_relevant,
-    )
+    ranked = np.sort(scores, axis=1)
+    query, columns = np.nonzero(relevant)
+    values = scores[query, columns]
+    n_relevant = np.bincount(query, minlength=n_queries)
+    before, through, relevant_before, relevant_through = np.empty((4, len(query)), dtype=np.intp)
+    stops = np.cumsum(n_relevant)
+    for row, start, stop in zip(ranked, stops - n_relevant, stops, strict=True):
+        part = slice(start, stop)
+        values[part].sort()
+        before[part] = n_objects - np.searchsorted(row, values[part], side="right")
+        through[part] = n_objects - np.searchsorted(row, values[part], side="left")
+        relevant_before[part] = stop - start - np.searchsorted(values[part], values[part], side="right")
+        relevant_through[part] = stop - start - np.searchsorted(values[part], values[part], side="left")
+    if own is not None:
+        own_scores = scores[np.arange(n_queries), own][query]
+        before -= own_scores > values
+        through -= own_scores >= values
+    return RelevantRanks(query, before, through, relevant_before, relevant_through, n_relevant)
 
 
 Metric = Callable[[RelevantRanks, int], Floats]  # of each query, by its first k ranks; NaN if nothing is relevant
@@ -110,10 +113,9 @@ def evaluate(
             row, column = np.argwhere(np.isnan(part))[0]
             raise ValueError(f"the score of {axes[0]} {index[row]} and {axes[1]} {column} is NaN")
         if skip_self:
-            others = np.arange(n_objects) != index[:, None]
-            part, relevant = (table[others].reshape(len(part), n_objects - 1) for table in (part, relevant))
+            relevant[np.arange(len(part)), index] = False
         with np.errstate(invalid="ignore"):  # 0 / 0 if nothing is relevant
-            values[block] = metric(rank_relevant(part, relevant), k)
+            values[block] = metric(rank_relevant(part, relevant, index if skip_self else None), k)
     return values
 
 
