@@ -5,7 +5,6 @@ adds its own, or narrows a shared one, in ``_constraints``.
 """
 
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple, dataclass_transform
 
 import numpy as np
+
+from nearer.threads import usable_cores
 
 # Tuples, since a union of types is created on each evaluation: partial_fit checks once per answer.
 NUMBERS, INTEGERS = (int, float, np.integer, np.floating), (int, np.integer)
@@ -137,7 +138,7 @@ def n_threads(n_jobs: int | None) -> int:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None, a positive number of threads or -1 for all cores; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, usable_cores() + 1 + int(n_jobs))
 
 
 @contextmanager

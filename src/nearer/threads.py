@@ -7,6 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may run on: a scheduler of jobs, or taskset, may give it a part of them."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def thread_map(n_jobs: int) -> Iterator[Callable]:
     """Give a function that works like ``map``, in at most ``n_jobs`` threads."""
