@@ -8,6 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer.monitor import Monitor, Result
 
 
+class DivergedError(ValueError):
+    """The numbers of a fit are no longer finite: its steps are too large."""
+
+
 class IterativeEstimator:
     """Make the monitor of a fit from the parameters of an estimator, and set the attributes it leads to."""
 

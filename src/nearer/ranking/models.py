@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from nearer.iterative import DivergedError
 from nearer.jit import bind
 from nearer.lowrank import Factor, FixedRank, Rows, Workspace, run_steps
 from nearer.ranking import loops, violations
@@ -52,7 +53,7 @@ class RankingModel:
         losses = np.full(len(order), np.nan)
         self._take(X, Y, order, taken, rate, losses)
         if not np.isfinite(losses).all():
-            raise ValueError(
+            raise DivergedError(
                 f"the scores are no longer finite after {taken + int(np.isfinite(losses).argmin()):,} steps "
                 f"of size {rate:.3g}: a smaller learning_rate, or learning_rate='auto', helps"
             )

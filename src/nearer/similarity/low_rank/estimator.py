@@ -16,6 +16,7 @@ from nearer.cluster import is_dask_collection
 from nearer.comparisons import Comparisons
 from nearer.comparisons.random_state import child_generator, resumed_generator
 from nearer.features.validation import check_scale
+from nearer.iterative import DivergedError
 from nearer.losses import as_loss
 from nearer.lowrank import Rows
 from nearer.lowrank.estimator import LEARNED_VALUES, StreamEstimator, documented
@@ -460,7 +461,7 @@ class LowRankSimilarity(LowRankComparer, StreamEstimator):
         try:
             result = self._solver.solve(stream, model, monitor)
         except FloatingPointError as error:
-            raise ValueError(
+            raise DivergedError(
                 f"the fit diverged with a learning_rate of {self.learning_rate_:.3g}: give a smaller one ({error})"
             ) from error
         self._set_factors(model.factors if monitor.best is None else result.solution)
