@@ -21,7 +21,7 @@ from nearer.comparisons.rows import BadRowError
 
 
 @dataclass(frozen=True)
-class Numbering:
+class FrameContext:
     """What all partitions have in common: their layout, and the objects; ``n_objects`` is None until it is known."""
 
     layout: Layout
@@ -71,18 +71,18 @@ def source_of_frame(frame: Any) -> ComparisonSource:
         )
     named = any(frame[name].dtype.kind not in "iuf" for name in layout.objects)
     tables = frame.to_delayed()
-    surveys = dask.compute(*(dask.delayed(survey)(table, layout, named) for table in tables))
-    names = names_of_texts(set().union(*(texts for texts, _ in surveys)), numbered=True) if named else None
+    scanned = dask.compute(*(dask.delayed(scan_table)(table, layout, named) for table in tables))
+    names = names_of_texts(set().union(*(texts for texts, _ in scanned)), numbered=True) if named else None
     if layout.response is not None:
-        layout = with_reading(layout, {}, sum((misfits for _, misfits in surveys), Counter()))
-    numbering = Numbering(layout, names)
-    sizes = dask.compute(*(dask.delayed(size)(part) for part in _lazy(tables, numbering, frame)))
+        layout = with_reading(layout, {}, sum((misfits for _, misfits in scanned), Counter()))
+    context = FrameContext(layout, names)
+    sizes = dask.compute(*(dask.delayed(size)(part) for part in _lazy(tables, context, frame)))
     n_rows, n_columns, n_objects = zip(*sizes, strict=True)
     if not sum(n_rows):
         raise ValueError("the Dask DataFrame is empty: it has no rows")
-    numbering = replace(numbering, n_objects=max(n_objects) if names is None else len(names))
+    context = replace(context, n_objects=max(n_objects) if names is None else len(names))
     return ComparisonSource(
-        tuple(FramePartition(part) for part in _lazy(tables, numbering, frame)),
+        tuple(FramePartition(part) for part in _lazy(tables, context, frame)),
         n_rows=sum(n_rows),
         n_columns=max(n_columns),
         n_objects=max(n_objects) if names is None else len(names),
@@ -90,10 +90,10 @@ def source_of_frame(frame: Any) -> ComparisonSource:
     )
 
 
-def _lazy(tables: list[Any], numbering: Numbering, frame: Any) -> list[Any]:
+def _lazy(tables: list[Any], context: FrameContext, frame: Any) -> list[Any]:
     """Return the comparisons of each partition as a delayed computation, named for the dashboard."""
-    common = dask.delayed(numbering, traverse=False)
-    token = dask.base.tokenize(frame, numbering)
+    common = dask.delayed(context, traverse=False)
+    token = dask.base.tokenize(frame, context)
     convert = dask.delayed(comparisons_of_table)
     return [
         convert(table, common, number, dask_key_name=f"nearer-partition-{number}-{token}")
@@ -101,20 +101,20 @@ def _lazy(tables: list[Any], numbering: Numbering, frame: Any) -> list[Any]:
     ]
 
 
-def survey(table: Any, layout: Layout, named: bool) -> tuple[set[str], Counter[str]]:
+def scan_table(table: Any, layout: Layout, named: bool) -> tuple[set[str], Counter[str]]:
     """Return the distinct names of objects, and for each reading how many responses it makes no sense of."""
     columns = columns_of(table)
     texts = {text.strip() for text in object_texts(layout, columns)} if named else set()
     return texts, Counter() if layout.response is None else Counter(response_misfits(layout, columns))
 
 
-def comparisons_of_table(table: Any, numbering: Numbering, number: int) -> Comparisons:
+def comparisons_of_table(table: Any, context: FrameContext, number: int) -> Comparisons:
     """Return the comparisons of a partition in the numbers of all."""
-    n_objects = numbering.n_objects if numbering.names is None else None
+    n_objects = context.n_objects if context.names is None else None
     if not len(table):
-        return Comparisons(np.empty((0, 3), np.int32), n_objects=n_objects, names=numbering.names)
+        return Comparisons(np.empty((0, 3), np.int32), n_objects=n_objects, names=context.names)
     try:
-        fields, _ = fields_of_columns(numbering.layout, columns_of(table), numbering.names)
+        fields, _ = fields_of_columns(context.layout, columns_of(table), context.names)
         return Comparisons(n_objects=n_objects, **fields)
     except BadRowError as error:
         error.add_note(f"in partition {number} of the Dask DataFrame, whose rows are counted from 0")
