@@ -124,7 +124,7 @@ def table_of_data_sets():
                 "kind": data.kind,
                 "content": data.content,
                 "size": data.size,
-                "download": "by hand" if data.by_hand else "yes",
+                "download": "yes" if data.can_download else "by hand",
                 "not as in a paper": data.stand_in,
             }
             for data in SOURCES.values()

@@ -33,6 +33,6 @@ def test_what_cannot_be_done_says_so(nearer, refused, tmp_path):
     assert "unknown data set 'musik'; the known ones are music" in refused("data", "musik")
     assert "--download needs the name of a data set" in refused("data", "--download")
     nowhere = {"NEARER_DATA": "", "NEARER_CACHE": str(tmp_path)}
-    told = nearer("data", "food73", "--download", code=2, env=nowhere).stderr
+    told = nearer("data", "caltech101", "--download", code=2, env=nowhere).stderr
     assert "cannot be downloaded" in told
     assert "Traceback" not in told

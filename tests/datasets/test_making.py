@@ -1,6 +1,10 @@
 """What each original is made into, on made-up originals of a few lines."""
 
+import base64
 import io
+import json
+import pathlib
+import pickle
 import tarfile
 
 import numpy as np
@@ -10,7 +14,9 @@ from scipy.io import savemat
 from nearer.datasets import (
     cars,
     coil20,
+    food73,
     isolet,
+    label_set,
     letter,
     music,
     newsgroups,
@@ -21,6 +27,8 @@ from nearer.datasets import (
     vehicle,
     vowel,
 )
+from nearer.datasets.r_data import RVector
+from nearer.datasets.source import contents_checksum
 
 
 @pytest.fixture
@@ -173,3 +181,89 @@ def test_newsgroups_counts_are_made_from_the_texts(data_set):
     stored = newsgroups.COUNTS.load()
     for name in newsgroups.COUNTS.arrays:
         np.testing.assert_array_equal(made[name], stored[name])
+
+
+# tiny <- list(name = "tiny", dataset = table, attributesIndexes = 1:2, labels = data.frame(index = 3:4, …), …), with
+# the columns Cluster1, Cluster2, city and TAG_.net of zeros and ones, and .labelcount; save(tiny, version = 2, …)
+TINY_MLDR = """
+/Td6WFoAAAFpIt42AgAhARwAAAAQz1jM4APTAUBdACkRB1RXIuRuUsqfktkkYTyzHMdu+351IdX0vS3GcNIf6aTiVyYWYnsFTVz1
+LuieaNU+5y5OfJqX77QcFNpIB1T6dreBiG9VZgG3UKPKjVYaGIFd/8wrt6ZvAP81IIzSzdmrIEfTI2mJfGlDwUwb34yJT9X8fSLD
+dVw6ihVKuSzk3jla++VRhVXpJQFY5tu+CpJ9b4IVILx+li18oFX9TUDkTyd4DWFqCeY91xd5yN/lsNLtH92Fz4LOstwfcoI0H0i2
+EmpX3uF5mdcAfLp2pXOF2DFchsWgpdcZjeyHSqD3uIz8tTTq1P7YiVJe3doNNdjRvnPqGLqCvcBPU5qkQuxclbx8ghgLfFWKgErk
+v5+VNvDAK2bXn29xaforks35nJwJHBbj4wnzWnf8P00sK+JxAOyquQ2JlJCtpByDedQAAFGKZwgAAdgC1AcAALQhges+MA2LAgAA
+AAABWVo=
+"""
+
+
+def test_label_sets_are_the_places_of_ones_in_a_table_of_R(tmp_path):
+    (tmp_path / "tiny.rda").write_bytes(base64.b64decode(TINY_MLDR))
+    made = label_set.make([tmp_path / "tiny.rda"])
+    loaded = label_set.label_set(made)
+    assert loaded.X.toarray().tolist() == [[0, 1], [1, 0], [0, 0], [1, 1]]
+    assert loaded.Y.toarray().tolist() == [[1, 0], [0, 0], [0, 1], [1, 1]]
+    assert loaded.features.tolist() == ["Cluster1", "Cluster2"]
+    assert loaded.labels.tolist() == ["city", "TAG_.net"]
+    assert [made[name].dtype for name in ("X_indices", "Y_indptr", "Y_shape")] == [np.uint16, np.int32, np.int64]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        RVector([1.0, 0.0]),
+        RVector(["1", "0"]),
+        RVector(np.array([2, 1]), {"levels": RVector(["0", "1"])}),
+        RVector(np.array([1, 2]), {"levels": RVector(["1", "0"])}),
+    ],
+)
+def test_ones_of_a_column_of_R_may_be_numbers_texts_or_levels(column):
+    assert label_set.is_one(column).tolist() == [True, False]
+
+
+def test_a_column_of_other_values_is_no_label():
+    with pytest.raises(ValueError, match="other values than 0 and 1"):
+        label_set.is_one(RVector([0.0, 2.0]))
+
+
+INGREDIENTS = {
+    "b.jpg": {"name": "Soup", "tastes": [{"percent": "33", "name": "Salty"}, {"percent": "0", "name": "Sweet"}]},
+    "a.jpg": {"name": "Cake", "tastes": [{"percent": "17", "name": "Salty"}, {"percent": "100", "name": "Sweet"}]},
+    "c.jpg": {"name": "Bread", "tastes": []},
+    "d.jpg": None,
+}
+
+
+@pytest.fixture
+def foods(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(food73, "ORDER", (1, 0))
+
+    def write(pool):
+        (tmp_path / "pool.pkl").write_bytes(pickle.dumps(pool))
+        return [tmp_path / "pool.pkl", text(json.dumps(INGREDIENTS), "ingredients.json")]
+
+    return write
+
+
+def test_foods_with_tastes_are_in_the_order_of_the_answers(foods):
+    made = food73.make(foods({"3pool": [[(1, 2), (2, 1)], [(np.int64(0), np.int64(2))]]}))
+    assert made["triplets"].tolist() == [[0, 1, 2], [0, 2, 1], [1, 0, 2]]
+    assert made["image_names"].tolist() == ["b.jpg", "a.jpg"]
+    assert made["dish_names"].tolist() == ["Soup", "Cake"]
+    assert made["taste_percent"].tolist() == [[33, 0], [17, 100]]
+    assert made["taste_names"].tolist() == ["Salty", "Sweet"]
+
+
+def test_a_pickle_that_could_run_code_is_refused(foods):
+    with pytest.raises(pickle.UnpicklingError, match="it names pathlib"):
+        food73.make(foods({"3pool": [pathlib.PurePosixPath("a")]}))
+
+
+def test_the_order_of_the_foods_is_that_of_the_stored_data(data_set, tmp_path):
+    stored, path = data_set("food73"), food73.SOURCE.find().with_name("ingredients.json")
+    if not path.is_file():
+        pytest.skip("the table of ingredients is not beside the data")
+    pairs = [[] for _ in range(stored.answers.n_objects)]
+    for a, b, c in stored.answers.rows.tolist():
+        pairs[a].append((b, c))
+    (tmp_path / "pool.pkl").write_bytes(pickle.dumps({"3pool": pairs}))
+    made = food73.make([tmp_path / "pool.pkl", path])
+    assert contents_checksum({name: made[name] for name in food73.SOURCE.arrays}) == food73.SOURCE.sha256

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import replace
+from http.client import IncompleteRead
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from extras import needs
 from nearer import datasets
 from nearer.datasets import SOURCES, Original, Source
 from nearer.datasets.source import contents_checksum, loader
+from nearer.formats.parquet import write_columns
 
 CONTENT = {"rows": np.array([[0, 1, 2], [2, 1, 0]], dtype=np.int16)}
 TEXT = "1 2 3\n3 2 1\n"
@@ -128,15 +130,47 @@ class Answer:
     [
         (Answer(1000), ConnectionError, "cannot download file:.*: it ended after 12 of 1,000 bytes"),
         (Answer(12, TimeoutError("too slow")), ConnectionError, "cannot download file:.*: too slow"),
+        (Answer(12, IncompleteRead(b"")), ConnectionError, "cannot download file:.*: IncompleteRead"),
         (Answer(12, KeyboardInterrupt("Ctrl-C")), KeyboardInterrupt, "Ctrl-C"),
     ],
-    ids=["short", "slow", "interrupted"],
+    ids=["short", "slow", "broken", "interrupted"],
 )
 def test_an_interrupted_download_leaves_nothing(answer, error, words, source, tmp_path, monkeypatch):
     monkeypatch.setattr("nearer.datasets.source.urlopen", lambda *_, **__: answer)
     with pytest.raises(error, match=words):
         source.load(download=True, verbose=False)
     assert not left(tmp_path)
+
+
+def test_data_are_used_where_they_cannot_be_kept(source, tmp_path, monkeypatch):
+    (tmp_path / "cache").touch()  # a file where the folder should be
+    with pytest.warns(UserWarning, match=r"'tiny' cannot be kept in .*; NEARER_CACHE names another folder"):
+        arrays = source.load(download=True, verbose=False)
+    np.testing.assert_array_equal(arrays["rows"], CONTENT["rows"])
+    assert source.find() is None
+
+
+def test_values_of_other_types_are_refused(source, tmp_path):
+    needs("pyarrow")
+    texts = replace(source, path="tiny_folder/tiny.parquet")
+    path = tmp_path / "data/tiny_folder/tiny.parquet"
+    path.parent.mkdir(parents=True)
+    write_columns(path, {"rows": np.array(["a", None], dtype=object)})
+    with pytest.raises(ValueError, match=r"is not the data set 'tiny': its values are of other types: remove it$"):
+        texts.load()
+    assert not texts.is_intact()
+
+
+def test_pyarrow_is_asked_for_before_a_download(source, original, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    original.unlink()
+    with pytest.raises(ImportError, match=r'needs pyarrow: pip install "nearer\[parquet\]"'):
+        replace(source, path="tiny_folder/tiny.parquet").load(download=True, verbose=False)
+
+
+def test_a_folder_of_the_user_that_is_not_there_is_named(source, tmp_path):
+    with pytest.raises(FileNotFoundError, match=rf"now it is {tmp_path / 'data'}, which is not there"):
+        source.load()
 
 
 def test_an_address_without_a_file_says_so(source, original):
@@ -241,7 +275,7 @@ def test_every_source_says_what_a_user_must_know(name):
     assert re.fullmatch(r"[0-9a-f]{64}", source.sha256)
     assert source.license.endswith(".")
     assert source.citation.endswith(".")
-    assert bool(source.by_hand) != bool(source.make)
+    assert bool(source.by_hand) != source.can_download
     assert bool(source.make) == bool(source.originals)
     assert all(original.address.startswith("https://") for original in source.originals)
     for original in source.originals:

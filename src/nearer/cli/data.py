@@ -30,7 +30,7 @@ def data(
             raise ValueError("--download needs the name of a data set, such as nearer data music --download")
         for source in SOURCES.values():
             path = source.find()
-            where = "not here; " + ("by hand" if source.by_hand else "--download")
+            where = "not here; " + ("--download" if source.can_download else "by hand")
             if path is not None:
                 where = f"found: {path}" if source.is_intact() else f"damaged, remove it: {path}"
             print(f"{source.name:<18} {source.kind:<9} {source.size}")

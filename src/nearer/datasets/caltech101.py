@@ -3,9 +3,7 @@
 The network was trained on ImageNet, whose labels include some of the classes.
 """
 
-import numpy as np
-
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Source
 
 __all__ = ["SOURCE", "load_caltech101"]
@@ -21,7 +19,8 @@ SOURCE = Source(
     path="caltech101_mobilenetv2/caltech101_mnv2.npz",
     arrays=("X", "y", "classes", "dequant_scale"),
     sha256="aadea31de259aaa60f47f5b22b603003a3e462753fff4e1fff1f50fa9939f87b",
-    by_hand="the features were computed from the pictures of github.com/MachineLearning2020/Homework2-Caltech101 at "
+    by_hand="the file is not published, and cannot be remade to the last bit: "
+    "the features were computed from the pictures of github.com/MachineLearning2020/Homework2-Caltech101 at "
     "836044dd000296b2bb74d0aa4b4e462e459b01d7 with the network mobilenet_v2_1.0_224_quant.tflite of "
     "github.com/google-coral/test_data: the tensor MobilenetV2/Logits/AvgPool, shortest side 256, center crop 224, "
     "RGB. The file has X (9144, 1280) as bytes, y, classes and dequant_scale.",
@@ -51,5 +50,4 @@ def load_caltech101(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["caltech101"].size
     '9,144 rows, 1,280 features, 102 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    return FeatureSet(arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), arrays["classes"])
+    return feature_set(SOURCE.load(download, verbose))

@@ -23,7 +23,7 @@ CLASSES = {
 
 
 class Cars(NamedTuple):
-    """Answers about cars, with the classes of these.
+    """Answers about cars, and the classes of the cars.
 
     Attributes
     ----------

@@ -1,8 +1,6 @@
 """Pictures of 20 objects, each from 72 directions: 32 × 32 gray pixels (COIL-20)."""
 
-import numpy as np
-
-from nearer.datasets.feature_set import FeatureSet, arrays_of_matlab
+from nearer.datasets.feature_set import FeatureSet, arrays_of_matlab, feature_set
 from nearer.datasets.source import Original, Source
 
 __all__ = ["SOURCE", "load_coil20"]
@@ -48,5 +46,4 @@ def load_coil20(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["coil20"].size
     '1,440 rows, 1,024 features, 20 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    return FeatureSet(arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), np.arange(1, 21))
+    return feature_set(SOURCE.load(download, verbose), range(1, 21))

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.datasets.source import Arrays
 
-__all__ = ["FeatureSet", "arrays_of_matlab"]
+__all__ = ["FeatureSet", "arrays_of_matlab", "feature_set"]
 
 
 class FeatureSet(NamedTuple):
@@ -26,7 +26,7 @@ class FeatureSet(NamedTuple):
     features : array of str or None
         What the columns are called, if they have names.
     is_test : array of bool or None
-        Which rows are to be predicted from the others, if the publication says so.
+        Which rows form the published test set, if there is one.
     """
 
     X: NDArray[np.float64]
@@ -34,6 +34,15 @@ class FeatureSet(NamedTuple):
     classes: NDArray[np.generic]
     features: NDArray[np.str_] | None = None
     is_test: NDArray[np.bool_] | None = None
+
+
+def feature_set(
+    arrays: Arrays, classes: Sequence[Any] | None = None, is_test: NDArray[np.bool_] | None = None
+) -> FeatureSet:
+    """Return the arrays of a file as features and classes; what classes are called may be given."""
+    X, y = arrays["X"].astype(np.float64), arrays["y"].astype(np.int64)
+    named = arrays["classes"] if classes is None else np.array(list(classes))
+    return FeatureSet(X, y, named, arrays.get("features"), is_test)
 
 
 def arrays_of_matlab(paths: Sequence[Path]) -> Arrays:

@@ -1,8 +1,6 @@
 """Spoken letters: 617 features of each of 60 utterances of the 26 letters (a part of ISOLET)."""
 
-import numpy as np
-
-from nearer.datasets.feature_set import FeatureSet, arrays_of_matlab
+from nearer.datasets.feature_set import FeatureSet, arrays_of_matlab, feature_set
 from nearer.datasets.source import Original, Source
 
 __all__ = ["SOURCE", "load_isolet"]
@@ -49,6 +47,4 @@ def load_isolet(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["isolet"].size
     '1,560 rows, 617 features, 26 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-    return FeatureSet(arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), letters)
+    return feature_set(SOURCE.load(download, verbose), "abcdefghijklmnopqrstuvwxyz")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Arrays, Original, Source
 
 __all__ = ["SOURCE", "load_letter"]
@@ -81,6 +81,4 @@ def load_letter(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["letter"].size
     '20,000 rows, 16 features, 26 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    X, y = arrays["X"].astype(np.float64), arrays["y"].astype(np.int64)
-    return FeatureSet(X, y, arrays["classes"], arrays["features"])
+    return feature_set(SOURCE.load(download, verbose))

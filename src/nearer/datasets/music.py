@@ -18,7 +18,7 @@ __all__ = ["SOURCE", "Music", "load_music"]
 
 
 class Music(NamedTuple):
-    """Comparisons of artists, with the tags of these.
+    """Comparisons of artists, and the artists' tags.
 
     Attributes
     ----------
@@ -26,7 +26,8 @@ class Music(NamedTuple):
         9,090 triplets over 412 artists, of which 400 occur; 17 rows that compare an artist with itself are left
         out.
     has_tag : array of bool, shape (412, 58), or None
-        Which artist has which tag; None where the file was made from the comparisons alone.
+        Which artist has which tag, if the file has tags; those of files made from the original have none. They are not
+        part of the checksum.
     tags : array of str or None
         The tags.
     """
@@ -62,7 +63,7 @@ SOURCE = Source(
         ),
     ),
     make=make,
-    stand_in="the ERKLE paper used 16,385 comparisons of 412 artists; only these 9,107 are public",
+    stand_in="the ERKLE paper used 16,385 comparisons of 412 artists; these are the 9,107 with the code of STE",
 )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Arrays, Original, Source
 
 __all__ = ["SOURCE", "load_segment"]
@@ -39,7 +39,7 @@ SOURCE = Source(
         ),
     ),
     make=make,
-    stand_in="2,310 rows; the SDCA paper has 1,937, which no public version has",
+    stand_in="2,310 rows; the SDCA paper has 1,937",
 )
 
 
@@ -56,7 +56,7 @@ def load_segment(download: bool = False, verbose: bool = True) -> FeatureSet:
     Returns
     -------
     FeatureSet
-        Measures, not scaled, and the scene. The third feature is constant.
+        Measures, not scaled, and what the region shows. The third feature is constant.
 
     Examples
     --------
@@ -64,5 +64,4 @@ def load_segment(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["segment"].size
     '2,310 rows, 19 features, 7 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    return FeatureSet(arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), np.array(CLASSES))
+    return feature_set(SOURCE.load(download, verbose), CLASSES)

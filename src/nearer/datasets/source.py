@@ -6,12 +6,15 @@ unless asked for. The checksum of a made file is that of the contents of its arr
 """
 
 import hashlib
+import importlib.util
 import os
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -27,6 +30,7 @@ __all__ = ["Original", "Source", "contents_checksum"]
 
 CHUNK = 1 << 16  # bytes
 SECONDS = 60  # without a byte from the server
+CHECKED = "what is made of the originals, not each original itself"
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -82,9 +86,9 @@ class Source:
     make : callable or None
         Makes the arrays from the files of the originals, in their order.
     by_hand : str
-        Why the file has to be put into its folder by hand, and how it was made; empty if it can be downloaded.
+        How the file was made, if it cannot be made from originals; empty otherwise.
     stand_in : str
-        In which respect it is not what a paper used; empty if it is.
+        How it differs from what a paper used; empty if it does not.
     """
 
     name: str
@@ -100,6 +104,11 @@ class Source:
     make: Callable[[Sequence[Path]], Mapping[str, Any]] | None = None
     by_hand: str = ""
     stand_in: str = ""
+
+    @property
+    def can_download(self) -> bool:
+        """Whether it can be made from originals at public addresses."""
+        return self.make is not None
 
     def find(self) -> Path | None:
         """Return the file if it is on this machine."""
@@ -145,11 +154,11 @@ class Source:
         originals = self._find_originals()
         if originals:
             return self._make(originals)
-        if not download or self.make is None:
+        if not download or not self.can_download:
             raise FileNotFoundError(self._what_to_do())
-        folder = cache_folder("data")
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
+        if self.path.endswith(".parquet") and importlib.util.find_spec("pyarrow") is None:
+            raise ImportError(f'the data set {self.name!r} needs pyarrow: pip install "nearer[parquet]"')
+        with tempfile.TemporaryDirectory(prefix="nearer-") as temporary:
             return self._make(_download(self.originals, Path(temporary), verbose))
 
     def facts(self) -> list[tuple[str, str]]:
@@ -161,6 +170,7 @@ class Source:
             ("license", self.license),
             ("cite", self.citation),
             *(("original", original.address) for original in self.originals),
+            ("checked", "" if all(original.sha256 for original in self.originals) else CHECKED),
             ("by hand", self.by_hand),
             ("contents", f"sha256 {self.sha256}"),
             ("found", self._where()),
@@ -177,7 +187,7 @@ class Source:
         """Return the originals if all of them lie in one folder of this machine."""
         for folder in _folders():
             paths = [(folder / self.path).with_name(original.name) for original in self.originals]
-            if self.make and all(path.is_file() for path in paths):
+            if self.can_download and all(path.is_file() for path in paths):
                 for original, path in zip(self.originals, paths, strict=True):
                     try:
                         _check_original(original, path)
@@ -199,16 +209,28 @@ class Source:
         arrays = {name: np.asarray(array) for name, array in made.items()}
         self._check(arrays, f"what was made of {', '.join(original.address for original in self.originals)}")
         target = cache_folder("data") / self.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as temporary:
-            _write(temporary, arrays)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(target) as temporary:
+                _write(temporary, arrays)
+        except OSError as error:
+            warnings.warn(
+                f"the data set {self.name!r} cannot be kept in {target.parent} ({error}); NEARER_CACHE names another "
+                "folder",
+                stacklevel=4,
+            )
         return arrays
 
     def _check(self, arrays: Arrays, origin: str) -> None:
         missing = [name for name in self.arrays if name not in arrays]
         if missing:
             raise ValueError(f"{origin} is not the data set {self.name!r}: it has no {', '.join(missing)}")
-        found = contents_checksum({name: arrays[name] for name in self.arrays})
+        try:
+            found = contents_checksum({name: arrays[name] for name in self.arrays})
+        except TypeError:  # texts are expected, and there are numbers or nothing among them
+            raise ValueError(
+                f"{origin} is not the data set {self.name!r}: its values are of other types"
+            ) from None
         if found != self.sha256:
             raise ValueError(
                 f"{origin} is not the data set {self.name!r}: its contents have the sha256 {found}, "
@@ -221,7 +243,9 @@ class Source:
         where = (
             f"into {cache_folder('data') / file.parent}, or set NEARER_DATA to a folder in which {self.path} lies"
         )
-        if self.make is None:
+        if (folder := os.environ.get("NEARER_DATA")) and not Path(folder).expanduser().is_dir():
+            where += f"; now it is {folder}, which is not there"
+        if not self.can_download:
             return (
                 f"the data set {self.name!r} is not on this machine and cannot be downloaded: {self.by_hand} "
                 f"License: {self.license} Put {file.name} {where}."
@@ -323,10 +347,10 @@ def _fetch(address: str, path: Path) -> Iterator[float]:
             length = int(response.headers.get("Content-Length") or 0)
             while chunk := response.read(CHUNK):
                 file.write(chunk)
-                yield file.tell() / max(length, file.tell())
+                yield file.tell() / max(length, file.tell()) if length else 0.0
             if file.tell() < length:
                 raise ConnectionError(f"it ended after {file.tell():,} of {length:,} bytes")
-    except (URLError, ConnectionError, TimeoutError) as error:
+    except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
         raise ConnectionError(f"cannot download {address}: {getattr(error, 'reason', None) or error}") from None
 
 

@@ -1,11 +1,11 @@
-"""Data about traffic lights from the guide to LIBSVM: the 300 rows to learn from, in six classes."""
+"""Data about traffic lights from the guide to LIBSVM: the 300 training rows, in six classes."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Arrays, Original, Source
 
 __all__ = ["SOURCE", "load_svmguide4"]
@@ -40,7 +40,7 @@ SOURCE = Source(
         ),
     ),
     make=make,
-    stand_in="the 300 rows to learn from of 612; the SDCA paper says 6 features, LIBSVM's data have 10",
+    stand_in="the 300 training rows of 612; the SDCA paper says 6 features, LIBSVM's data have 10",
 )
 
 
@@ -65,5 +65,4 @@ def load_svmguide4(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["svmguide4"].size
     '300 rows, 10 features, 6 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    return FeatureSet(arrays["X"].astype(np.float64), arrays["y"].astype(np.int64), arrays["classes"])
+    return feature_set(SOURCE.load(download, verbose))

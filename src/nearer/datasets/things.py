@@ -23,7 +23,7 @@ REPOSITORY = (
 
 
 class Things(NamedTuple):
-    """Answers about things, with three descriptions of these.
+    """Answers about things, and three descriptions of the things.
 
     Attributes
     ----------
@@ -81,7 +81,8 @@ SOURCE = Source(
         )
     ),
     make=make,
-    stand_in="a tenth of the 4.7 million answers of THINGS, those that the repository holds out of each person's",
+    stand_in="127,304 of the 4.7 million answers of THINGS: the tenth of the answers of 264 people that the repository "
+    "holds out",
 )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Arrays, Original, Source
 
 __all__ = ["SOURCE", "load_vehicle"]
@@ -89,6 +89,4 @@ def load_vehicle(download: bool = False, verbose: bool = True) -> FeatureSet:
     >>> SOURCES["vehicle"].size
     '846 rows, 18 features, 4 classes'
     """
-    arrays = SOURCE.load(download, verbose)
-    X, y = arrays["X"].astype(np.float64), arrays["y"].astype(np.int64)
-    return FeatureSet(X, y, arrays["classes"], arrays["features"])
+    return feature_set(SOURCE.load(download, verbose))

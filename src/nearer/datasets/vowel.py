@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer.datasets.feature_set import FeatureSet
+from nearer.datasets.feature_set import FeatureSet, feature_set
 from nearer.datasets.source import Arrays, Original, Source
 
 __all__ = ["SOURCE", "load_vowel"]
@@ -58,7 +58,7 @@ def load_vowel(download: bool = False, verbose: bool = True) -> FeatureSet:
     Returns
     -------
     FeatureSet
-        Features, the vowel, and the rows to be predicted: those of the last seven speakers.
+        Features, the vowel, and the test rows: those of the last seven speakers.
 
     Examples
     --------
@@ -67,5 +67,4 @@ def load_vowel(download: bool = False, verbose: bool = True) -> FeatureSet:
     '990 rows, 10 features, 11 classes'
     """
     arrays = SOURCE.load(download, verbose)
-    X, y = arrays["X"].astype(np.float64), arrays["y"].astype(np.int64)
-    return FeatureSet(X, y, np.array(CLASSES), is_test=arrays["is_uci_test"].astype(bool))
+    return feature_set(arrays, CLASSES, arrays["is_uci_test"].astype(bool))
