@@ -61,6 +61,7 @@ def test_what_is_tried_works(extended):
     assert "line 2 has confidence 'high'" in shown
     assert "Vienna" in shown
     assert shown.count("saved ") == 2
+    assert "Verdict(claim='more answers give a lower error', holds=True" in shown
 
 
 def test_the_suite_accepts_the_new_loss_and_solver(extended):

@@ -1,27 +1,30 @@
 """What the records of the papers' experiments say, as Markdown: inserted where the documentation has a mark.
 
 ``<!-- verdicts: sdca table2 -->`` is replaced by what the paper claims and whether it holds, ``<!-- table: … -->`` by
-the numbers, ``<!-- figure: … -->`` by the figure. Without an experiment, it is all experiments of the paper. The
-records are in `records/`, written by ``nearer papers run``; tables and verdicts are computed from their trials by the
-code as it is now. As a script, it prints the verdicts of all records; with ``--write``, it stores tables, verdicts and
-figures again first, without running anything.
+the numbers, ``<!-- figure: … -->`` by the figure. Without an experiment, it is all experiments of the paper.
+``<!-- summary -->`` is replaced by how many claims of each experiment hold.
+
+The records are in `records/`, written by ``nearer papers run``; tables and verdicts are computed from their trials by
+the code as it is now. As a script, it prints the verdicts of all records; with ``--write``, it stores tables, verdicts
+and figures again first, without running anything.
 """
 
 import re
 import sys
 from pathlib import Path
 
-from nearer.papers.report import markdown_table, notes_of, read_records, verdict_text, write_figure
-from nearer.papers.run import duration_of, write_record
+from nearer.papers.records import duration_of, write_record
+from nearer.papers.report import markdown_table, notes_of, read_records, summary, verdict_text, write_figure
 
 MARK = re.compile(r"<!-- (verdicts|table|figure): ([\w-]+)(?: ([\w-]+))? -->")
+SUMMARY = "<!-- summary -->"
 RECORDS = Path(__file__).resolve().parent / "records"
 
 
 def insert_records(text: str, folder: Path = RECORDS, address: str = "papers/records") -> str:
     """Replace the marks in a page; ``address`` is where the folder is, seen from the page."""
 
-    records = read_records(folder) if MARK.search(text) else []
+    records = read_records(folder) if MARK.search(text) or SUMMARY in text else []
 
     def found(mark: re.Match) -> str:
         what, paper, name = mark.groups()
@@ -34,7 +37,9 @@ def insert_records(text: str, folder: Path = RECORDS, address: str = "papers/rec
             return f"Not recorded yet: `nearer papers run {paper} {name or ''}".rstrip() + "` measures it."
         return "\n\n".join(render(what, record, path, address, heading=name is None) for record, path in chosen)
 
-    return MARK.sub(found, text)
+    return MARK.sub(found, text).replace(
+        SUMMARY, markdown_table(summary(records)) if records else "There are no records yet."
+    )
 
 
 def render(what: str, record: dict, path: Path, address: str, heading: bool) -> str:

@@ -80,7 +80,7 @@ def test_the_published_gradient_has_one_side_of_the_exact_one_and_its_projection
         assert (moved - value) / 1e-6 == pytest.approx(np.sum(exact * direction), rel=1e-3, abs=1e-2)
     step = np.eye(100) - 0.3 * gradient
     nearest = erkle.step_down(np.eye(100), gradient, 0.3, published=False)
-    published = erkle.project_published(step)
+    published = erkle.compose(*erkle.decompose(step, published=True))
     symmetric = 0.5 * (step + step.T)
     assert np.linalg.norm(published - symmetric) > 1.05 * np.linalg.norm(nearest - symmetric)
 
@@ -88,9 +88,10 @@ def test_the_published_gradient_has_one_side_of_the_exact_one_and_its_projection
 def test_the_published_code_is_worse_than_the_optimum_and_tau_is_chosen_without_the_test_triplets():
     data = erkle.hundred_points(2000, 0)
     method = erkle.Batch("ste", erkle.optimum, (0.3, 3.0))
-    _, (by, tau, _) = erkle.learn_batch(method, data, 2000)
+    _, (by, tau, tried, _) = erkle.learn_batch(method, data, 2000)
     other = erkle.Data(data.train, data.test[:, [0, 2, 1]], data.n_objects)  # other test triplets, same choice
-    _, (_, same, kernel) = erkle.learn_batch(method, other, 2000)
+    assert min(tried) < tau < max(tried)
+    _, (_, same, _, kernel) = erkle.learn_batch(method, other, 2000)
     assert (by, tau) == ("validation", same)
     published = erkle.published_batch(data.train, "ste", tau, 100)
     assert erkle.share_wrong(published, data.test) > erkle.share_wrong(kernel, data.test) + 0.02
@@ -119,11 +120,58 @@ def test_robust_to_noise_is_what_rises_less_and_not_what_is_lower():
     assert robust(-0.05, n_seeds=2) is None
 
 
+def curve(values, open_ended=()):
+    return erkle.Curve([(10, values)], open_ended)
+
+
 def test_curves_are_compared_on_the_seeds_that_both_have():
-    one = {10: {seed: 0.1 + 0.1 * seed for seed in range(5)}}
-    other = {10: {seed: 0.12 + 0.1 * seed + 1e-3 * (seed % 2) for seed in range(2, 5)}}
+    one = curve({seed: 0.1 + 0.1 * seed for seed in range(5)})
+    values = {seed: 0.12 + 0.1 * seed + 1e-3 * (seed % 2) for seed in range(2, 5)}
+    other = curve(values)
     assert erkle.is_below(one, other) is True
     assert erkle.is_below(other, one) is False
     assert erkle.is_below(other, one, slack=0.05) is True
-    assert erkle.is_below(one, {10: {0: 0.9, 1: 0.9}}) is None
-    assert erkle.few_trials({10: {0: 0.9}}) == " (1 trial)"
+    assert erkle.is_below(one, curve({0: 0.9, 1: 0.9})) is None
+    assert erkle.few_trials(curve({0: 0.9})) == " (1 trial)"
+    assert erkle.is_below(one, curve(values, [10])) is None  # a value beyond the end may be better
+    assert erkle.is_below(curve(values, [10]), one) is None
+    assert erkle.is_below(curve({seed: 0.1 * value for seed, value in values.items()}, [10]), one) is True
+
+
+def test_a_choice_at_the_end_of_the_values_tried_is_seen():
+    def of(tau):
+        trial = {"method": "STE-Batch, optimum", "every_nth": 3, "seed": 0}
+        found = erkle.curves([(trial, [{"answers": 10, "chosen by": "test", "tau": tau, "test": 0.2}])], "test")
+        return found["STE-Batch, optimum, τ by test"].open_ended
+
+    assert of(0.01) == of(300.0) == {10}
+    assert of(0.3) == of(10.0) == set()
+
+
+def test_seconds_of_batch_steps_are_added_up_over_the_mini_batches():
+    common = {"mini_batch": 500, "seed": 0}
+    points = {500: 1.0, 2500: 5.0}
+    results = [
+        ({"method": "GNMDS-Batch, projected gradient", "at": count, **common},
+         [{"answers": count, "step": 1, "chosen by": "test", "delta": 1.0, "tried": [0.3, 1.0, 3.0],
+           "seconds of a fit": seconds}])
+        for count, seconds in points.items()
+    ]  # fmt: skip
+    (curve,) = erkle.Figure2().seconds(results).values()
+    assert curve == {500 * n: {0: sum(range(1, n + 1))} for n in range(1, 6)}
+
+
+def test_a_batch_method_at_the_end_of_its_grid_levels_off_undecided():
+    online = {
+        "PA-ERKLE, β = 1": erkle.Curve(
+            [(n, {s: level + 0.001 * s for s in range(3)}) for n, level in ((5, 0.3), (10, 0.2))]
+        )
+    }
+
+    def levels_off(*open_ended):
+        flat = erkle.Curve([(n, {s: 0.25 + 0.001 * s for s in range(3)}) for n in (5, 10)], open_ended)
+        return erkle.Figure1ab.levels_off("claim", online, {"STE-Batch": flat})
+
+    assert levels_off().holds is True
+    assert levels_off(5).holds is levels_off(10).holds is None
+    assert "at the end of its grid" in levels_off(5).measured

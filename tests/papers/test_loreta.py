@@ -1,13 +1,17 @@
 """The experiments of the LORETA paper at tiny sizes, and what their protocols promise."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy.linalg import expm
 from scipy.sparse import csr_array
 
+from nearer.iterative import DivergedError
 from nearer.papers import experiments, loreta
-from nearer.papers.loreta import EXPERIMENTS, Documents, Labelled, Polar, choose, rung
+from nearer.papers.loreta import EXPERIMENTS, Documents, Labelled, Polar, choose, grid_value
 from nearer.ranking import LORETA, LabelRanker
 
 
@@ -37,16 +41,16 @@ def test_trials_of_all_scales_differ(scale):
     assert {trial["terms"] for trial in at_full if trial["method"] in ("OASIS", "LEGO")} == {1_000, 2_000}
 
 
-def test_the_ladder_is_extended_until_the_best_is_inside():
+def test_the_grid_is_extended_until_the_best_is_inside():
     found = choose(lambda size, steps: [np.exp(-abs(np.log10(size / 100.0))), 0.0], -2, [10, 20])
     assert (found["step size"], found["steps"]) == (100.0, 10)
     assert list(found["tried"])[-1] == "300"  # one beyond
-    assert [rung(place) for place in (-3, -1, 0, 1, 2)] == [0.03, 0.3, 1.0, 3.0, 10.0]
+    assert [grid_value(power) for power in (-3, -1, 0, 1, 2)] == [0.03, 0.3, 1.0, 3.0, 10.0]
     diverges = choose(lambda size, steps: [0.0 if size > 1e-3 else 1.0 - size], 4, [10])
     assert diverges["inner mAP"] > 0.9
 
 
-def test_the_number_of_steps_is_chosen_at_the_step_size_of_the_ladder():
+def test_the_number_of_steps_is_chosen_at_the_step_size_of_the_search():
     calls = []
 
     def judge(size, steps):
@@ -76,6 +80,46 @@ def test_values_are_chosen_without_the_test_rows_of_any_split(name, data_set, mo
     assert result["step size"] == [1.0, 2.0]
     for part, split in zip(seen, loreta.label_splits(trial), strict=True):  # each from its own split
         assert (part.X != split.X).nnz == 0
+
+
+def test_what_is_chosen_does_not_depend_on_the_held_out_rows():
+    random = np.random.default_rng(0)
+    X, Y = (csr_array((random.random((120, n)) < 0.3).astype(float)) for n in (12, 8))
+    part = Labelled.split(X, Y, seed=0)
+    scrambled = replace(
+        part, X_held_out=part.X_held_out[::-1], Y_held_out=csr_array(1.0 - part.Y_held_out.toarray())
+    )
+    trial = {"method": "LORETA", "subgradient": "printed", "rank": 3, "steps": [50, 100]}
+    choices = [loreta.choose_for_labels(each, trial, "gaussian", 0) for each in (part, scrambled)]
+    assert choices[0] == choices[1]
+    assert len(choices[0]["tried"]) >= 3
+
+    counts, y = csr_array(random.poisson(0.3, size=(120, 30)).astype(float)), np.repeat([0, 1, 2], 40)
+    documents = Documents.split(counts, y, 0.65, seed=0)
+    others = replace(
+        documents, counts_held_out=documents.counts_held_out[::-1], y_held_out=1 - documents.y_held_out
+    )
+    courses = [
+        loreta.low_rank_course(each.inner(), "LORETA-PSD", 20, 3, 1.0, [50, 100], 0)
+        for each in (documents, others)
+    ]
+    assert courses[0] == courses[1]
+
+
+def test_a_ranker_that_diverges_counts_as_a_map_of_0_and_other_errors_do_not(monkeypatch):
+    random = np.random.default_rng(0)
+    X, Y = (csr_array((random.random((60, n)) < 0.3).astype(float)) for n in (12, 8))
+    part = Labelled.split(X, Y, seed=0)
+    trial = {"method": "LORETA", "subgradient": "exact", "rank": 3, "steps": [50]}
+
+    def raise_it(*arguments, error):
+        raise error
+
+    monkeypatch.setattr(loreta, "ranker", partial(raise_it, error=DivergedError("too large")))
+    assert loreta.label_map(part, trial, "zero", 1.0, 50, 0) == 0.0
+    monkeypatch.setattr(loreta, "ranker", partial(raise_it, error=ValueError("a mistake")))
+    with pytest.raises(ValueError, match="a mistake"):
+        loreta.label_map(part, trial, "zero", 1.0, 50, 0)
 
 
 def test_held_out_rows_are_not_learned_from():
@@ -147,3 +191,57 @@ def test_the_printed_subgradient_ranks_better_than_popularity_and_the_exact_one_
     assert abs(popular - 0.21) < 0.01
     assert abs(printed - 0.275) < 0.02
     assert exact < popular
+
+
+def test_the_best_step_size_at_the_limit_decides_nothing_unless_it_is_on_a_plateau():
+    def result(*scores, best=1e4):
+        sizes = ["1000", "3000", "10000"] if best == 1e4 else ["1e-06", "3e-06", "1e-05"]
+        return {
+            "step size": [1.0, best],
+            "tried": [{}, dict(zip(sizes, ([score] for score in scores), strict=True))],
+        }
+
+    assert loreta._is_at_limit(result(0.1, 0.2, 0.3))
+    assert not loreta._is_at_limit(result(0.1, 0.3, 0.3001))
+    assert loreta._is_at_limit(result(0.3, 0.2, 0.1, best=1e-6))
+    assert not loreta._is_at_limit({"mAP": [0.1]})
+    values = {("LORETA", 10): [0.7, 0.71, 0.72], ("LEGO", 1000): [0.5, 0.5, 0.51]}
+    for at_limit, holds in ((set(), True), ({("LEGO", 1000)}, None), ({("LORETA", 10)}, True)):
+        verdict = loreta.Figure3._compare(values, "LORETA", {10: ("LEGO", 1000)}, "LEGO", at_limit)
+        assert verdict.holds is holds
+
+
+@pytest.mark.parametrize(("best", "holds"), [(0.665, True), (0.55, False), (0.9, False), (0.63, None)])
+def test_the_improvement_over_full_matrices_is_that_of_the_introduction(best, holds):
+    noise = np.array([-0.005, 0.0, 0.005])
+    values = {
+        ("LORETA", 10): (best + noise).tolist(),
+        ("LORETA-PSD", 10): (min(best, 0.5) + noise).tolist(),
+        ("OASIS", 1000): [0.5] * 3,
+        ("LEGO", 1000): [0.3] * 3,
+    }
+    assert loreta.Figure3._improvement(values, 1000).holds is holds
+
+
+def test_one_model_that_overtrains_is_enough_and_none_is_not_known_while_some_are_undecided(monkeypatch):
+    fell = iter([False, None, True, False, False, False])
+    monkeypatch.setattr(loreta, "_overtrains", lambda courses, looks: next(fell))
+    trials = [
+        {"method": method, "subgradient": "printed", "rank": rank, "looks": [1, 2]}
+        for method, rank in (("LORETA", 50), ("LORETA", 100), ("PA", 50))
+    ]
+    result = {"courses": [[[0.1, 0.2], [0.2, 0.3]]] * 3, "inner mAP": [0.1] * 3}
+    results = [({}, {}), *((trial, result) for trial in trials)]
+    found = []
+    for subgradients in (("printed",),) * 3:
+        monkeypatch.setattr(loreta, "SUBGRADIENTS", subgradients)
+        found.append(loreta.Figure5().verdicts([], results)[-1].holds)
+    assert found == [None, True, False]
+
+
+def test_starts_differ_by_more_than_what_matters():
+    values = np.array([0.2, 0.21, 0.22])
+    assert loreta._differ(values, values + 0.02 + 1e-4 * np.arange(3)) is True
+    assert loreta._differ(values + 0.02 + 1e-4 * np.arange(3), values) is True
+    assert loreta._differ(values, values + 1e-3 + 1e-5 * np.arange(3)) is False
+    assert loreta._differ(values, values[::-1]) is None

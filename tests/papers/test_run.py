@@ -1,5 +1,6 @@
 """Runs of experiments: they resume after a kill and after Ctrl-C, trust no results but their own, and end in records."""
 
+import errno
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from extras import needs
 from nearer import __version__, datasets
 from nearer.cli.app import app
 from nearer.papers import Verdict, provenance, run, sdca
+from nearer.papers.records import duration_of, partial_path, read_record, record_path
 from nearer.papers.report import (
     figure_of,
     markdown,
@@ -29,7 +32,7 @@ from nearer.papers.report import (
     write_figure,
     write_report,
 )
-from nearer.papers.run import duration_of, partial_path, read_record, record_path, run_experiment
+from nearer.papers.run import TrialError, run_experiment, set_aside
 
 PARTIAL = "toy-squares-quick.jsonl"
 
@@ -47,12 +50,18 @@ def without_time(record):
     }
 
 
-def start(folder, n_jobs):
-    """Start the toy at its quick scale as a process of its own."""
+def start(folder, n_jobs, pause=None):
+    """Start the toy at its quick scale as a process of its own, with pauses of other lengths if they are given."""
     here = str(Path(toy_experiment.__file__).parent)
     paths = os.pathsep.join([here, *(path for path in sys.path if path)])
     return subprocess.Popen(
-        [sys.executable, toy_experiment.__file__, str(folder), str(n_jobs)],
+        [
+            sys.executable,
+            toy_experiment.__file__,
+            str(folder),
+            str(n_jobs),
+            *([] if pause is None else [str(pause)]),
+        ],
         env={**os.environ, "PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -105,6 +114,18 @@ def test_ctrl_c_keeps_the_results_so_far(toy, log, tmp_path, n_jobs):
     assert len(numbers_in(log)) == before + 20 - there
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_does_not_wait_for_the_trials_that_are_under_way(toy, log, tmp_path, n_jobs):
+    process = start(tmp_path, n_jobs, pause=60.0)
+    end = time.monotonic() + 60
+    while len(numbers_in(log)) < n_jobs:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)  # until all who hold its output have ended
+    assert process.returncode != 0
+
+
 def numbers_run_after(tear, toy, log, path):
     """Run the toy, change the file of its results as if it had not ended, and return which trials run again."""
     record, _ = run_experiment("toy", toy, "tiny", path)
@@ -129,13 +150,23 @@ def test_a_torn_last_line_is_run_again(toy, log, tmp_path):
     assert numbers_run_after(lambda text: "", toy, log, tmp_path) == [0, 1, 2]
 
 
+def test_of_damaged_lines_only_these_are_run_again(toy, log, tmp_path):
+    def damage(text):
+        lines = text.splitlines()
+        return "\n".join([lines[0], lines[1], "\0\0" + lines[2], '{"trial": 0}', lines[3]]) + "\n"
+
+    assert numbers_run_after(damage, toy, log, tmp_path) == [1]
+    with pytest.warns(UserWarning, match="it was renamed to"):  # of what they are is not known
+        assert numbers_run_after(lambda text: "{" + text, toy, log, tmp_path) == [0, 1, 2]
+
+
 def test_results_of_other_code_or_sizes_are_set_aside(toy, log, tmp_path):
     first, _ = run_experiment("toy", toy, "tiny", tmp_path)
     with pytest.warns(
-        UserWarning, match=r"has results of other code.*it is kept as toy-squares-tiny\.jsonl\.old$"
+        UserWarning, match=r"has results of other code.*it was renamed to toy-squares-tiny\.jsonl\.old$"
     ):
         assert numbers_run_after(lambda text: text.replace(first["code"], "0"), toy, log, tmp_path) == [0, 1, 2]
-    with pytest.warns(UserWarning, match=r"it is kept as toy-squares-tiny\.jsonl\.old2$"):
+    with pytest.warns(UserWarning, match=r"it was renamed to toy-squares-tiny\.jsonl\.old2$"):
         assert numbers_run_after(lambda text: text.replace('"n": 3', '"n": 4'), toy, log, tmp_path) == [0, 1, 2]
     for name in ("toy-squares-tiny.jsonl.old", "toy-squares-tiny.jsonl.old2"):
         assert len((tmp_path / name).read_text().splitlines()) == 4
@@ -145,7 +176,9 @@ def test_a_record_of_the_same_trials_is_not_run_again(toy, log, tmp_path, monkey
     first, _ = run_experiment("toy", toy, "tiny", tmp_path)
     assert run_experiment("toy", toy, "tiny", tmp_path) == (first, False)
     monkeypatch.setattr(run, "code_hash", lambda experiment: "other")
-    with pytest.warns(UserWarning, match=r"measured with other code \(.*, now other\); --again runs"):
+    with pytest.warns(
+        UserWarning, match=r"measured with other code, or another Python \(.*, now other\); --again"
+    ):
         assert run_experiment("toy", toy, "tiny", tmp_path) == (first, False)
     assert numbers_in(log) == [0, 1, 2]
 
@@ -154,17 +187,95 @@ def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, mo
     path = record_path(tmp_path, "toy", toy, "tiny")
     run_experiment("toy", toy, "tiny", tmp_path)
     old = path.read_text()
-    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 0.0})
-    with pytest.warns(UserWarning, match=r"has other trials.*it is kept as toy-squares-tiny\.json\.old$"):
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 0.0})  # one trial less
+    with pytest.warns(UserWarning, match=r"has other trials.*it was renamed to toy-squares-tiny\.json\.old$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert path.with_name("toy-squares-tiny.json.old").read_text() == old
-    path.write_text(path.read_text().replace('"square"', '"cube"'))
-    with pytest.warns(UserWarning, match=r"has other trials or results.*\.json\.old2$"):
-        assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     path.write_text("{")
-    with pytest.warns(UserWarning, match=r"is not the record of an experiment.*\.json\.old3$"):
+    with pytest.warns(UserWarning, match=r"is not the record of an experiment.*\.json\.old2$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
-    assert numbers_in(log) == [0, 1, 2, 0, 1, 0, 1, 0, 1]
+    assert numbers_in(log) == [0, 1, 2, 0, 1, 0, 1]
+
+
+def test_a_record_that_the_code_cannot_evaluate_is_an_error_and_stays(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    path = record_path(tmp_path, "toy", toy, "tiny")
+    old = path.read_text()
+
+    def broken(self, results):
+        return [{"number": trial["numbr"]} for trial, _ in results]
+
+    monkeypatch.setattr(type(toy), "table", broken)
+    with pytest.raises(ValueError, match=r"tiny\.json: its trials cannot.*KeyError: 'numbr'; --again sets"):
+        run_experiment("toy", toy, "tiny", tmp_path)
+    assert path.read_text() == old
+    assert numbers_in(log) == [0, 1, 2]
+
+
+def test_a_record_of_fewer_trials_is_extended(toy, log, tmp_path, monkeypatch):
+    first, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    path = record_path(tmp_path, "toy", toy, "tiny")
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 5, "pause": 0.0})
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "code_hash", lambda experiment: "other")
+        with pytest.warns(UserWarning, match="measured with other code, or another Python"):
+            second, fresh = run_experiment("toy", toy, "tiny", tmp_path)
+    assert fresh
+    assert numbers_in(log) == list(range(5))
+    assert [line["trial"]["number"] for line in second["trials"]] == list(range(5))
+    assert second["trials"][:3] == first["trials"]
+    assert [row["a|b"] for row in second["table"]] == [0, 1, 4, 9, 16]
+    kept = {key: first[key] for key in ("code", "date", "machine")} | {"trials": 3}
+    assert (second["code"], second["earlier runs"]) == ("other", [kept])
+    assert second["processor seconds"] >= first["processor seconds"]
+    assert f"3 of the 5 trials: {first['date']}, code {first['code']}" in markdown(second)
+    assert "3 of the 5 trials were run with earlier code" in notes_of(second)
+    assert not any("earlier code" in note for note in notes_of(first))
+    assert read_record(path) == second
+
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 6, "pause": 0.0})
+    with pytest.warns(UserWarning, match="measured with other code"):
+        third, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert [(earlier["code"], earlier["trials"]) for earlier in third["earlier runs"]] == [
+        (first["code"], 3),
+        ("other", 2),
+    ]
+    assert numbers_in(log) == list(range(6))
+    assert not list(tmp_path.glob("*.old"))
+
+
+def test_an_extension_that_is_interrupted_resumes(toy, log, tmp_path, monkeypatch):
+    run_experiment("toy", toy, "tiny", tmp_path)
+    old = record_path(tmp_path, "toy", toy, "tiny").read_text()
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 6, "pause": 0.0})
+    squares = type(toy).run
+
+    def interrupted(self, trial):
+        if trial["number"] == 4:
+            raise KeyboardInterrupt
+        return squares(self, trial)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(toy), "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_experiment("toy", toy, "tiny", tmp_path)
+    assert record_path(tmp_path, "toy", toy, "tiny").read_text() == old
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert len(record["trials"]) == 6
+    assert numbers_in(log) == list(range(6))
+
+
+def test_times_of_another_machine_are_not_extended(toy, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(toy), "timed", True)
+    run_experiment("toy", toy, "tiny", tmp_path)
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 4, "pause": 0.0})
+    assert len(run_experiment("toy", toy, "tiny", tmp_path)[0]["earlier runs"]) == 1
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 5, "pause": 0.0})
+    monkeypatch.setattr(run, "describe_machine", lambda: {"processor": "another"})
+    with pytest.warns(UserWarning, match=r"has times of another machine.*tiny\.json\.old$"):
+        record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert "earlier runs" not in record
+    assert numbers_in(log) == [0, 1, 2, 3, 0, 1, 2, 3, 4]
 
 
 def test_the_trials_of_a_record_decide_what_is_shown(toy, log, tmp_path, monkeypatch):
@@ -230,13 +341,14 @@ def test_the_hash_is_of_what_trials_depend_on(tmp_path, toy, monkeypatch):
     assert len(hashes) == 2  # of the toy's file, and of sdca.py
 
 
-def test_again_runs_everything_anew_and_keeps_what_was_there(toy, log, tmp_path):
+def test_what_is_set_aside_is_run_anew_and_kept(toy, log, tmp_path):
     run_experiment("toy", toy, "tiny", tmp_path)
     record = record_path(tmp_path, "toy", toy, "tiny")
     old = record.read_text()
     partial_path(record).write_text("left over\n")
-    with pytest.warns(UserWarning, match="it is kept as") as told:
-        assert run_experiment("toy", toy, "tiny", tmp_path, again=True)[1]
+    with pytest.warns(UserWarning, match="it was renamed to") as told:
+        set_aside("toy", toy, "tiny", tmp_path)
+    assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert [str(warning.message).rsplit(" ", 1)[1] for warning in told] == [
         "toy-squares-tiny.json.old",
         "toy-squares-tiny.jsonl.old",
@@ -245,24 +357,6 @@ def test_again_runs_everything_anew_and_keeps_what_was_there(toy, log, tmp_path)
     assert not partial_path(record).exists()
     assert record.with_name("toy-squares-tiny.json.old").read_text() == old
     assert partial_path(record).with_name("toy-squares-tiny.jsonl.old").read_text() == "left over\n"
-
-
-@pytest.mark.filterwarnings("ignore:.*it is kept as")
-def test_again_after_an_interruption_resumes(toy, log, tmp_path, monkeypatch):
-    run_experiment("toy", toy, "tiny", tmp_path)
-    squares = type(toy).run
-
-    def interrupted(self, trial):
-        if trial["number"] == 2:
-            raise KeyboardInterrupt
-        return squares(self, trial)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(toy), "run", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run_experiment("toy", toy, "tiny", tmp_path, again=True)
-    assert run_experiment("toy", toy, "tiny", tmp_path, again=True)[1]
-    assert numbers_in(log) == [0, 1, 2, 0, 1, 2]
 
 
 def test_a_record_is_tied_to_the_code_and_the_state_of_the_machine(toy, log, tmp_path, monkeypatch):
@@ -299,6 +393,14 @@ def test_a_record_says_of_what_it_is(toy, log, tmp_path):
     assert run_experiment("toy", toy, "tiny", tmp_path)[0]["reduced"] == "run at the scale 'tiny'"
 
 
+def test_a_record_has_a_line_per_trial(toy, log, tmp_path):
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    lines = record_path(tmp_path, "toy", toy, "tiny").read_text(encoding="utf-8").splitlines()
+    place = lines.index(' "trials": [')
+    assert [json.loads(line.rstrip(",")) for line in lines[place + 1 : place + 4]] == record["trials"]
+    assert lines[place + 4 :] == [" ]", "}"]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"paper": "toy"}', "\xff"])
 def test_what_is_no_record_is_said_so(tmp_path, text):
     path = tmp_path / "toy-squares-tiny.json"
@@ -309,8 +411,27 @@ def test_what_is_no_record_is_said_so(tmp_path, text):
 
 def test_numbers_that_json_does_not_have_end_a_run(toy, log, tmp_path, monkeypatch):
     monkeypatch.setattr(type(toy), "run", lambda self, trial: {"square": float("nan"), "root": 0.0})
-    with pytest.raises(ValueError, match="JSON"):
+    with pytest.raises(TrialError, match=r'^toy squares, trial \{"number": 0, .*\}: ValueError: .*JSON'):
         run_experiment("toy", toy, "tiny", tmp_path)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_names_its_trial_and_the_other_results_are_kept(toy, log, tmp_path, monkeypatch, n_jobs):
+    squares = type(toy).run
+
+    def fails(self, trial):
+        if trial["number"] == 2:
+            time.sleep(0.5)
+            raise ZeroDivisionError("no square")
+        return squares(self, trial)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(toy), "run", fails)
+        with pytest.raises(TrialError, match=r'trial \{"number": 2, .*: ZeroDivisionError: no square$') as raised:
+            run_experiment("toy", toy, "tiny", tmp_path, n_jobs=n_jobs)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    run_experiment("toy", toy, "tiny", tmp_path, n_jobs=n_jobs)
+    assert sorted(numbers_in(log)) == [0, 1, 2]
 
 
 def test_cells_of_markdown(toy, log, tmp_path):
@@ -395,12 +516,24 @@ def test_the_report_is_one_well_formed_page_with_every_verdict(toy, log, tmp_pat
         assert verdict["claim"] in text
         assert verdict["measured"] in text
         assert f"'{json.dumps(verdict['holds'])}'>{verdict_text(verdict['holds'], 'tiny')}<" in page
-    assert page.count("<td>tiny, stand-in</td>") == len(record["verdicts"])
+    assert page.count("<td>tiny, stand-in</td>") == len(record["verdicts"]) + 1  # and in the summary
     assert record["stand-in"] in text
     assert record["reduced"] in text
     assert "Each after a pause, so that there is time to interrupt it. Where <this> is silent" in text
     assert page.count("<svg") == 1
     assert report(read_records(tmp_path)).count("<h3") == 1
+
+
+def test_the_report_names_the_data_and_says_whether_the_code_has_changed(toy, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(type(toy), "data", ("cars",))
+    record, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert record["data"] == {"cars": datasets.source_of("cars").sha256}
+    page = report(read_records(tmp_path))
+    assert "Data cars: Kleindessner and von Luxburg" in page
+    assert "License: MIT" in page
+    assert "has changed since" not in page
+    monkeypatch.setattr("nearer.papers.report.code_hash", lambda experiment: "other")
+    assert " · the library, or Python, has changed since" in report(read_records(tmp_path))
 
 
 def test_a_record_gives_the_same_figure_again(toy, log, tmp_path):
@@ -417,6 +550,17 @@ def test_a_record_says_of_its_data_what_the_experiment_says_now(toy, log, tmp_pa
     assert record["stand-in"] == "other numbers"
 
 
+def test_a_record_says_of_its_size_what_the_experiment_says_now_unless_the_size_has_changed(
+    toy, log, tmp_path, monkeypatch
+):
+    run_experiment("toy", toy, "full", tmp_path)
+    monkeypatch.setattr(type(toy), "reduced", "no large numbers")
+    assert read_records(tmp_path)[0][1]["reduced"] == "no large numbers"
+    monkeypatch.setattr(type(toy), "sizes", {**toy.sizes, "full": {"n": 30, "pause": 0.0}})
+    monkeypatch.setattr(type(toy), "reduced", "30 numbers")
+    assert read_records(tmp_path)[0][1]["reduced"] == "fewer numbers than the paper's"
+
+
 def test_the_report_shows_the_protocol_that_was_run(toy, log, tmp_path, monkeypatch):
     run_experiment("toy", toy, "tiny", tmp_path)
     monkeypatch.setattr(type(toy), "__doc__", "Another protocol.")
@@ -428,14 +572,51 @@ def test_a_second_process_at_the_same_record_is_refused(toy, log, tmp_path):
     process = start(tmp_path, 1)
     try:
         wait_for_results(tmp_path / PARTIAL, 1)
-        with pytest.raises(OSError, match=f"{PARTIAL} is in use by another process that runs this exp.*: wait"):
-            run_experiment("toy", toy, "quick", tmp_path, again=True)
+        for attempt in (run_experiment, set_aside):
+            with pytest.raises(
+                OSError, match=f"{PARTIAL} is in use by another process that runs this exp.*: wait"
+            ):
+                attempt("toy", toy, "quick", tmp_path)
     finally:
         process.kill()
         process.communicate(timeout=30)
     record, _ = run_experiment("toy", toy, "quick", tmp_path)
     assert len(record["trials"]) == 20
     assert not list(tmp_path.glob("*.lock"))
+
+
+def test_a_lock_that_was_removed_while_it_was_opened_is_no_lock(tmp_path, monkeypatch):
+    needs("fcntl")
+    path, flock, calls = tmp_path / "results.jsonl", run.fcntl.flock, []
+
+    def lock_what_is_removed_at_first(file, how):
+        flock(file, how)
+        calls.append(how)
+        if len(calls) == 1:
+            path.with_suffix(".lock").unlink()  # as whoever held it before does
+
+    monkeypatch.setattr(run.fcntl, "flock", lock_what_is_removed_at_first)
+    with run._exclusive_lock(path):
+        assert len(calls) == 2
+        assert path.with_suffix(".lock").exists()
+        with pytest.raises(OSError, match="in use by another process"), run._exclusive_lock(path):
+            pass
+    assert not path.with_suffix(".lock").exists()
+
+
+@pytest.mark.parametrize(("number", "raises"), [(errno.ENOLCK, False), (errno.EIO, True)])
+def test_only_a_file_system_without_locks_does_without(tmp_path, monkeypatch, number, raises):
+    needs("fcntl")
+
+    def refuses(file, how):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(run.fcntl, "flock", refuses)
+    with (
+        pytest.raises(OSError, match="no") if raises else nullcontext(),
+        run._exclusive_lock(tmp_path / "a.jsonl"),
+    ):
+        pass
 
 
 def test_the_report_takes_the_largest_scale(toy, log, tmp_path):
@@ -504,10 +685,10 @@ def test_the_bar_of_a_run_begins_with_its_name(toy, log, tmp_path, capfd):
     ("arguments", "message"),
     [
         (["run"], "needs a paper, one of toy, or all"),
-        (["run", "tyo"], "there is no paper 'tyo'; there are toy"),
+        (["run", "tyo"], "unknown paper 'tyo'; the papers are toy"),
         (["run", "toy", "squares", "cubes"], "toy has no experiment 'cubes'; it has squares"),
         (["run", "toy", "--scale", "large"], "--scale is quick or full; got 'large'"),
-        (["walk"], "got 'walk'"),
+        (["walk"], "unknown action 'walk'; use list, run or report"),
         (["report", "-o", "nowhere"], "there are no records in nowhere: nearer papers run writes them"),
     ],
 )
@@ -538,13 +719,69 @@ def test_missing_data_are_said_before_anything_runs(no_data, log, tmp_path):
         "  caltech101: not on this machine; it cannot be downloaded",
         "  music: not on this machine",
         "nearer data NAME says where a data set comes from and where to put it.",
-        "nearer papers run toy squares --scale full --download downloads those that can be downloaded.",
+        "--download at the end of this command downloads music.",
     ]
     told = nearer("run", "all", "-o", tmp_path, code=2).output
     assert told.count("not on this machine") == 2
     assert "skipped toy squares: it needs caltech101, music" in told
     assert "skipped toy roots: it needs music" in told
     assert numbers_in(log) == []
+
+
+def test_all_goes_on_after_a_failure_and_again_is_said_once(toy, log, tmp_path, monkeypatch):
+    needs("matplotlib")
+
+    class Roots(type(toy)):
+        name = "roots"
+
+    monkeypatch.setattr(toy_experiment, "EXPERIMENTS", (toy, Roots()))
+    command = ("run", "all", "--scale", "tiny", "--quiet", "-o", tmp_path, "--jobs", 1)
+    nearer(*command)
+    squares = type(toy).run
+
+    def fails(self, trial):
+        if self.name == "squares" and trial["number"] == 1:
+            raise ZeroDivisionError("no square")
+        return squares(self, trial)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(toy), "run", fails)
+        told = nearer(*command, "--again", code=2).output
+    assert "toy roots: " in told
+    assert 'failed: toy squares, trial {"number": 1' in told
+    nearer(*command)  # runs what is left, and nothing of roots again
+    assert numbers_in(log) == [0, 1, 2] * 2 + [0] + [0, 1, 2] + [1, 2]
+
+
+def test_ctrl_c_says_how_to_resume(toy, log, tmp_path, monkeypatch):
+    needs("matplotlib")
+
+    def interrupted(self, trial):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(toy), "run", interrupted)
+    command = ("run", "toy", "--scale", "tiny", "--quiet", "-o", tmp_path, "--jobs", 1)
+    assert "toy-squares-tiny.jsonl; the same command resumes" in nearer(*command, code=130).output
+    assert "this command without --again resumes" in nearer(*command, "--again", code=130).output
+
+
+def test_again_keeps_the_records_of_experiments_that_cannot_run(no_data, toy, log, tmp_path):
+    record = tmp_path / "toy-squares-full.json"
+    record.write_text("a record")
+    nearer("run", "all", "--scale", "full", "--again", "-o", tmp_path, code=2)
+    assert record.read_text() == "a record"
+
+
+def test_an_error_in_a_verdict_says_where_and_the_results_are_kept(toy, log, tmp_path, monkeypatch):
+    def broken(self, table, results):
+        raise KeyError("mAP")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(toy), "verdicts", broken)
+        with pytest.raises(TrialError, match=r"^toy squares, the table or a verdict: KeyError: 'mAP'"):
+            run_experiment("toy", toy, "tiny", tmp_path)
+    run_experiment("toy", toy, "tiny", tmp_path)
+    assert numbers_in(log) == [0, 1, 2]
 
 
 def test_experiments_with_damaged_data_are_skipped(no_data, log, tmp_path):

@@ -9,7 +9,8 @@ import pytest
 
 from extras import needs
 from nearer.papers import PAPERS, experiments
-from nearer.papers.run import recomputed, run_experiment
+from nearer.papers.records import recomputed
+from nearer.papers.run import run_experiment
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -49,6 +50,13 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
     assert missing == "Not recorded yet: `nearer papers run toy cubes` measures it."
 
 
+def test_the_summary_counts_verdicts(toy, log, tmp_path, verdicts):
+    run_experiment("toy", toy, "full", tmp_path)
+    row = verdicts.insert_records("<!-- summary -->", tmp_path).splitlines()[-1]
+    assert row == "| Squares & pauses | full, reduced, stand-in | 0.0 minutes | 1 | 1 | 1 |"
+    assert verdicts.insert_records("<!-- summary -->", tmp_path / "none") == "There are no records yet."
+
+
 def test_records_can_be_stored_again_without_a_run(toy, log, tmp_path, verdicts, monkeypatch):
     needs("matplotlib")
     record, _ = run_experiment("toy", toy, "tiny", tmp_path)
@@ -68,6 +76,17 @@ def test_marks_name_experiments_and_all_have_a_place(paper):
     assert marks in ({""}, set(experiments(paper)))
 
 
+@pytest.mark.parametrize(
+    "path", [DOCS / "papers.md", *sorted((DOCS / "papers").glob("*.md"))], ids=lambda path: path.stem
+)
+def test_every_mark_names_a_record(path, verdicts):
+    page = path.read_text(encoding="utf-8")
+    for what, paper, name in verdicts.MARK.findall(page):
+        assert paper in PAPERS
+        assert not name or name in experiments(paper), f"{what}: {paper} {name}"
+        assert list((DOCS / "papers/records").glob(f"{paper}-{name or '*'}-*.json"))
+
+
 @pytest.mark.parametrize("path", sorted((DOCS / "papers/records").glob("*.json")), ids=lambda path: path.stem)
 def test_records_are_of_experiments_that_there_are(path):
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -76,3 +95,14 @@ def test_records_are_of_experiments_that_there_are(path):
     assert path.stat().st_size < 2_000_000
     assert path.with_suffix(".svg").exists() == experiment.has_figure
     assert recomputed(experiment, record).get("earlier protocol") is None
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "papers/records").glob("*-full.json")), ids=lambda path: path.stem)
+def test_the_listed_cost_is_that_of_the_record(path):
+    record = json.loads(path.read_text(encoding="utf-8"))
+    experiment = experiments(record["paper"])[record["experiment"]]
+    trials = experiment.trials(**experiment.sizes["full"])
+    share = len(record["trials"]) / len(trials)  # of a record of fewer seeds
+    seconds = record["processor seconds" if "processor seconds" in record else "seconds"]
+    minutes = seconds / 60 / share / (1 if experiment.timed else 2)  # on two cores
+    assert minutes / 4 <= experiment.minutes["full"] <= 4 * minutes

@@ -59,4 +59,6 @@ class Squares(Experiment):
 EXPERIMENTS = (Squares(),)
 
 if __name__ == "__main__":
+    if len(sys.argv) > 3:
+        Squares.sizes["quick"]["pause"] = float(sys.argv[3])
     run_experiment("toy", Squares(), "quick", Path(sys.argv[1]), n_jobs=int(sys.argv[2]))

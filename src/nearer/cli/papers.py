@@ -1,6 +1,5 @@
 """``nearer papers``: the experiments of the papers, rerun."""
 
-import os
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -9,9 +8,11 @@ import typer
 
 from nearer.cli.app import WIDTH, command, print_note
 from nearer.cli.options import flag
+from nearer.threads import usable_cores
 
 ACTIONS = ("list", "run", "report")
 FOLDER = Path("papers")
+MISSING = "not on this machine"
 
 
 @command(
@@ -33,7 +34,7 @@ def papers(
     out: Path = typer.Option(FOLDER, "-o", "--out", help="The folder of the records, figures and tables."),
     jobs: int = typer.Option(0, min=0, help="run: trials at a time; 0 is one per core.", show_default=False),
     download: bool = flag("--download", "run: download data sets that are not there."),
-    again: bool = flag("--again", "run: run recorded experiments again, too."),
+    again: bool = flag("--again", "run: start anew; earlier records are kept as .old."),
     quiet: bool = flag("--quiet", "No progress bar."),
 ) -> None:
     """Rerun the tables and figures of the four papers.
@@ -47,7 +48,7 @@ def papers(
     from nearer.papers import SCALES
 
     if action not in ACTIONS:
-        raise ValueError(f"nearer papers {' | '.join(ACTIONS)}; got {action!r}")
+        raise ValueError(f"unknown action {action!r}; use {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}")
     if scale not in SCALES:
         raise ValueError(f"--scale is quick or full; got {scale!r}")
     if names and action != "run":
@@ -60,7 +61,7 @@ def papers(
         n = write_report(out, out / "report.html")
         print(f"wrote {out / 'report.html'}: {n} experiments")
     else:
-        _run(names or [], scale, out, jobs or os.cpu_count() or 1, download, again, quiet)
+        _run(names or [], scale, out, jobs or usable_cores(), download, again, quiet)
 
 
 def _list(folder: Path) -> None:
@@ -83,16 +84,16 @@ def _list(folder: Path) -> None:
 
 def _recorded(folder: Path, paper: str, experiment: Any) -> list[str]:
     """Return the scales at which there are records, with the time that was measured."""
-    from nearer.papers.run import duration_of, read_record, record_path
+    from nearer.papers.records import duration_of, read_record, record_path
 
-    there = []
+    recorded = []
     for scale in ("quick", "full"):
         path = record_path(folder, paper, experiment, scale)
         try:
-            there += [f"{scale} ({duration_of(read_record(path))})"] if path.exists() else []
+            recorded += [f"{scale} ({duration_of(read_record(path))})"] if path.exists() else []
         except ValueError:
-            there.append(f"{scale} (damaged: remove {path.name})")
-    return there
+            recorded.append(f"{scale} (damaged: remove {path.name})")
+    return recorded
 
 
 def _indented(text: str) -> str:
@@ -116,54 +117,78 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
     if names == ["all"]:
         return [(paper, experiment) for paper in PAPERS for experiment in experiments(paper).values()]
     paper, *some = names
-    there = experiments(paper)
-    unknown = [name for name in some if name not in there]
+    known = experiments(paper)
+    unknown = [name for name in some if name not in known]
     if unknown:
-        raise ValueError(f"{paper} has no experiment {unknown[0]!r}; it has {', '.join(there)}")
-    return [(paper, there[name]) for name in some or there]
+        raise ValueError(f"{paper} has no experiment {unknown[0]!r}; it has {', '.join(known)}")
+    return [(paper, known[name]) for name in some or known]
 
 
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
-    from nearer.files import replacing
-    from nearer.papers.report import markdown, notes_of, require_matplotlib, verdict_text, write_figure
-    from nearer.papers.run import partial_path, record_path, run_experiment
+    from nearer.papers.records import partial_path, record_path
+    from nearer.papers.report import require_matplotlib
+    from nearer.papers.run import run_experiment, set_aside
 
     selected = _selected(names)
     if any(experiment.has_figure for _, experiment in selected):
         require_matplotlib()
     problems = _problems_of_data(selected, download, verbose=not quiet)
     if problems:
-        text = _what_to_do(problems, names, scale, download)
+        text = _what_to_do(problems, download)
         if names != ["all"]:
             raise FileNotFoundError(text)
         print_note(text)
-    skipped = []
+    failed, runnable = [], []
     for paper, experiment in selected:
-        unavailable = [data for data in experiment.data if data in problems]
-        if unavailable:
-            skipped.append(f"skipped {paper} {experiment.name}: it needs {', '.join(unavailable)}")
-            continue
+        if unavailable := [data for data in experiment.data if data in problems]:
+            failed.append(f"skipped {paper} {experiment.name}: it needs {', '.join(unavailable)}")
+        else:
+            runnable.append((paper, experiment))
+    if again:  # all of them first, so that the command without --again resumes
+        for paper, experiment in runnable:
+            set_aside(paper, experiment, scale, out)
+    for paper, experiment in runnable:
         path = record_path(out, paper, experiment, scale)
         try:
-            record, fresh = run_experiment(
-                paper, experiment, scale, out, n_jobs=n_jobs, verbose=not quiet, again=again
-            )
+            record, fresh = run_experiment(paper, experiment, scale, out, n_jobs=n_jobs, verbose=not quiet)
         except KeyboardInterrupt:
-            print_note(f"the results so far are kept in {partial_path(path)}; the same command resumes")
+            command = "this command without --again" if again else "the same command"
+            print_note(f"the results so far are kept in {partial_path(path)}; {command} resumes")
             raise
-        with replacing(path.with_suffix(".md")) as temporary:
-            temporary.write_text(markdown(record), encoding="utf-8")
-        if experiment.has_figure:
-            write_figure(experiment, record, path)
-        print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
-        for note in notes_of(record):
-            print(fill(f"note: {note}.", WIDTH, initial_indent="  ", subsequent_indent="  "))
-        for verdict in record["verdicts"]:
-            print(f"  {verdict_text(verdict['holds'], scale)}: {verdict['claim']}. {verdict['measured']}")
-    for text in skipped:
+        except (ValueError, OSError) as error:
+            if names != ["all"]:
+                raise
+            failed.append(f"failed: {error}")
+            continue
+        _write_outputs(experiment, record, path)
+        _print_outcome(paper, experiment, record, path, fresh)
+    for text in failed:
         print_note(text)
-    if skipped:
+    if failed:
         raise typer.Exit(2)
+
+
+def _write_outputs(experiment: Any, record: dict[str, Any], path: Path) -> None:
+    """Write the table of a record, and the figure where there is one, beside it."""
+    from nearer.files import replacing
+    from nearer.papers.report import markdown, write_figure
+
+    with replacing(path.with_suffix(".md")) as temporary:
+        temporary.write_text(markdown(record), encoding="utf-8")
+    if experiment.has_figure:
+        write_figure(experiment, record, path)
+
+
+def _print_outcome(paper: str, experiment: Any, record: dict[str, Any], path: Path, fresh: bool) -> None:
+    """Print where the record is, its notes and its verdicts."""
+    from nearer.papers.report import notes_of, verdict_text
+
+    print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
+    for note in notes_of(record):
+        print(fill(f"note: {note}.", WIDTH, initial_indent="  ", subsequent_indent="  "))
+    for verdict in record["verdicts"]:
+        text = verdict_text(verdict["holds"], record["scale"])
+        print(f"  {text}: {verdict['claim']}. {verdict['measured']}")
 
 
 def _problems_of_data(selected: list[tuple[str, Any]], download: bool, verbose: bool) -> dict[str, str]:
@@ -176,17 +201,19 @@ def _problems_of_data(selected: list[tuple[str, Any]], download: bool, verbose: 
         try:
             source.load(download, verbose)
         except FileNotFoundError:
-            problems[name] = "not on this machine" + ("; it cannot be downloaded" if source.by_hand else "")
+            problems[name] = MISSING if source.can_download else f"{MISSING}; it cannot be downloaded"
         except (OSError, ValueError, ImportError) as error:
             problems[name] = str(error)
     return problems
 
 
-def _what_to_do(problems: dict[str, str], names: list[str], scale: str, download: bool) -> str:
-    """Return one line per data set that cannot be had, and the commands that help."""
+def _what_to_do(problems: dict[str, str], download: bool) -> str:
+    """Return one line per data set that is missing or damaged, and what helps."""
+    from nearer.datasets import source_of
+
     lines = ["these data sets are needed:", *(f"  {name}: {problem}" for name, problem in problems.items())]
     lines.append("nearer data NAME says where a data set comes from and where to put it.")
-    if not download:
-        command = " ".join(["nearer papers run", *names, *(["--scale", scale] if scale != "quick" else [])])
-        lines.append(f"{command} --download downloads those that can be downloaded.")
+    missing = [name for name, problem in problems.items() if problem == MISSING and source_of(name).can_download]
+    if missing and not download:
+        lines.append(f"--download at the end of this command downloads {', '.join(missing)}.")
     return "\n".join(lines)

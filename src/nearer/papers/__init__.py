@@ -10,7 +10,8 @@ from nearer.papers.experiment import SCALES, Experiment, Verdict
 
 __all__ = ["PAPERS", "SCALES", "Experiment", "Verdict", "experiments"]
 
-PAPERS = {  # by the name that is typed: the module, and the reference
+# By the name that is typed: the module, and the reference.
+PAPERS = {
     "svrg-sbb": (
         "svrg_sbb",
         "Ma et al., Stochastic Non-convex Ordinal Embedding with Stabilized Barzilai-Borwein Step Size, AAAI 2018",
@@ -44,6 +45,6 @@ def experiments(paper: str) -> dict[str, Experiment]:
     ('vehicle', 'vowel', 'letter', 'svmguide4', 'segment')
     """
     if paper not in PAPERS:
-        raise ValueError(f"there is no paper {paper!r}; there are {', '.join(PAPERS)}")
+        raise ValueError(f"unknown paper {paper!r}; the papers are {', '.join(PAPERS)}")
     module = import_module(f"nearer.papers.{PAPERS[paper][0]}")
     return {experiment.name: experiment for experiment in module.EXPERIMENTS}

@@ -4,16 +4,17 @@ The paper compares a kernel that takes a step per answer with batch methods that
 mini-batch has arrived. Errors are shares of triplets (a, b, c), "a is nearer to b than to c", whose squared distances in
 the kernel are not in that order; with K = I all of them are wrong.
 
-Every batch method is run twice. "Optimum" is the convex program (3.3) itself, solved to a small gap. "Published code" is
-what the public MATLAB functions gnmds_k, ste_k and ckl_k (van der Maaten and Weinberger, reference [26]) compute,
-which the paper says it used. Their gradient has the entries (a, b) and (a, c) of G but not (b, a) and (c, a): the
-matrix is not symmetric, its eigenvectors are not orthogonal, and V max(Λ, 0) Vᵀ is not the nearest positive semidefinite
-matrix.
+The batch methods are run in two ways, but for the thousands of points of 5.2. "Optimum" is the convex program (3.3)
+itself, solved to a small gap. "Published code" is what the public MATLAB functions gnmds_k, ste_k and ckl_k (van der
+Maaten and Weinberger, reference [26]) compute, which the paper says it used. Their gradient has the entries (a, b) and
+(a, c) of G but not (b, a) and (c, a): the matrix is not symmetric, its eigenvectors are not orthogonal, and
+V max(Λ, 0) Vᵀ is not the nearest positive semidefinite matrix.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,8 +27,17 @@ from nearer import ComparisonKernel, Comparisons, OnlineKernel
 from nearer.datasets import load_cars, load_food73, load_music
 from nearer.losses import as_loss
 from nearer.papers.experiment import Experiment, Row, Trial, Verdict
-from nearer.papers.statistics import FEWEST, LEVEL, all_hold, is_higher, is_lower, mean_and_error
-from nearer.psd import project_psd
+from nearer.papers.figures import share_legend
+from nearer.papers.grid import by_factor, is_at_end, search_grid
+from nearer.papers.statistics import (
+    FEWEST,
+    LEVEL,
+    all_hold,
+    is_higher,
+    is_lower,
+    mean_and_error,
+    unless_open_ended,
+)
 from nearer.simulate import all_triplets, comparisons_from_points
 
 if TYPE_CHECKING:
@@ -38,10 +48,11 @@ Rows = NDArray[np.int32]
 Kernel = NDArray[np.float64]
 Results = Sequence[tuple[Trial, Any]]
 
-# τ: ten values, as in the paper, which does not say which
+# τ: ten values, as many as in the paper, which does not say which; more if the best is the largest or the smallest
 TAUS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 CONSTANTS = tuple(tau / 10.0 for tau in TAUS)  # δ of the loss of CKL, which has no τ in the published code
-DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # δ of batch steps
+DELTAS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)  # δ of batch steps, where the search begins
+WIDER = by_factor(3.0, 1e-4, 1e6)  # and goes on, until the best is not at the end
 TEST, VALIDATION = "test", "validation"  # by which answers a batch method chose its τ or δ
 FLAT = 1e-4  # eigenvalues below this share of the largest do not count for the rank
 
@@ -102,19 +113,24 @@ def loss_and_gradient(kernel: Kernel, rows: Rows, loss: Any) -> tuple[float, Ker
     return value, np.bincount(places, weights, n * n).astype(np.float64).reshape(n, n)
 
 
-def project_published(matrix: Kernel) -> Kernel:
-    """Return V max(Λ, 0) Vᵀ of a matrix that is not symmetric, with the real parts of its eigenvectors."""
-    values, vectors = np.linalg.eig(matrix)
-    positive = values.real > 0.0
-    vectors = vectors.real[:, positive]
-    return (vectors * values.real[positive]) @ vectors.T
+def decompose(matrix: Kernel, published: bool) -> tuple[Kernel, Kernel]:
+    """Return eigenvalues and eigenvectors of the symmetric part of a matrix; published: the real parts of its own."""
+    if published:
+        values, vectors = np.linalg.eig(matrix)
+        return values.real, vectors.real
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return values, vectors
+
+
+def compose(values: Kernel, vectors: Kernel) -> Kernel:
+    """Return V max(Λ, 0) Vᵀ."""
+    vectors = vectors[:, values > 0.0]
+    return (vectors * values[values > 0.0]) @ vectors.T
 
 
 def step_down(kernel: Kernel, gradient: Kernel, size: float, published: bool) -> Kernel:
     """Return the projected kernel after a step, (3.7) and (3.8)."""
-    if published:
-        return project_published(kernel - size * gradient)
-    return project_psd(kernel - size * 0.5 * (gradient + gradient.T))
+    return compose(*decompose(kernel - size * gradient, published))
 
 
 def published_batch(rows: Rows, name: str, value: float, n_objects: int) -> Kernel:
@@ -184,23 +200,29 @@ def learn_online(
         seen = count
 
 
-def learn_batch(method: Batch, data: Data, count: int, every_nth: int = 1) -> Iterable[tuple[str, float, Kernel]]:
-    """Fit all triplets so far with every τ; give the kernel chosen by test and by validation triplets."""
-    seen, values = data.train[:count], method.values[::every_nth]
-
-    def fit(rows: Rows) -> list[Kernel]:
-        return [method.fit(rows, method.loss, value, data.n_objects) for value in values]
-
-    kernels = fit(seen)
-    errors = {TEST: [share_wrong(kernel, data.test) for kernel in kernels]}
-    if data.validation is None:
+def learn_batch(
+    method: Batch, data: Data, count: int, every_nth: int = 1
+) -> Iterable[tuple[str, float, list[float], Kernel]]:
+    """Choose τ by test and by validation triplets; give it, the values tried, and the kernel of all triplets so far."""
+    seen = data.train[:count]
+    learned, held_out = seen, data.validation
+    if held_out is None:
         learned, held_out = np.split(seen, [len(seen) - len(seen) // 5])
-        errors[VALIDATION] = [share_wrong(kernel, held_out) for kernel in fit(learned)]
-    else:
-        errors[VALIDATION] = [share_wrong(kernel, data.validation) for kernel in kernels]
-    for chosen_by, found in errors.items():
-        best = int(np.argmin(found))
-        yield chosen_by, values[best], kernels[best]
+
+    @cache
+    def fit(value: float, to_all: bool) -> Kernel:
+        return method.fit(seen if to_all else learned, method.loss, value, data.n_objects)
+
+    def score(value: float, chosen_by: str) -> float:
+        if chosen_by == TEST:
+            return -share_wrong(fit(value, True), data.test)
+        return -share_wrong(fit(value, learned is seen), held_out)
+
+    for chosen_by in (TEST, VALIDATION):
+        best, scores = search_grid(
+            method.values[::every_nth], partial(score, chosen_by=chosen_by), by_factor(10.0, 1e-5, 1e5)
+        )
+        yield chosen_by, best, sorted(scores), fit(best, True)
 
 
 def measure(kernel: Kernel, data: Data, seen: int) -> Row:
@@ -221,8 +243,8 @@ def run_method(trial: Trial, data: Data) -> list[Row]:
         return [{"answers": count, **measure(kernel, data, count)} for count, kernel in found]
     count = trial["answers"]
     return [
-        {"answers": count, "chosen by": chosen_by, "tau": value, **measure(kernel, data, count)}
-        for chosen_by, value, kernel in learn_batch(BATCH[name], data, count, trial["every_nth"])
+        {"answers": count, "chosen by": chosen_by, "tau": value, "tried": tried, **measure(kernel, data, count)}
+        for chosen_by, value, tried, kernel in learn_batch(BATCH[name], data, count, trial["every_nth"])
     ]
 
 
@@ -251,7 +273,25 @@ def trials_of(
 
 # Curves of trials, and how they are compared.
 
-Curve = dict[int, dict[int, float]]  # per count of answers, the values of the trials by their seed
+
+class Curve(dict[int, dict[int, float]]):
+    """Per count of answers, the values of the trials by their seed.
+
+    `open_ended` has the counts at which a trial chose the largest or the smallest value of τ or δ that it tried: a
+    value beyond it might be better.
+    """
+
+    open_ended: set[int]
+
+    def __init__(
+        self, values: Iterable[tuple[int, dict[int, float]]] = (), open_ended: Iterable[int] = ()
+    ) -> None:
+        super().__init__(values)
+        self.open_ended = set(open_ended)
+
+    def at(self, count: int) -> "Curve":
+        """Return the curve of one count, called 0, such as that at which another one has its end."""
+        return Curve([(0, self[count])], [0] if count in self.open_ended else [])
 
 
 def curves(results: Results, measured: str, along: str = "answers", **where: Any) -> dict[str, Curve]:
@@ -262,9 +302,20 @@ def curves(results: Results, measured: str, along: str = "answers", **where: Any
             continue
         for point in points:
             chosen_by = point.get("chosen by")
-            label = trial["method"] + (f", {'τ' if 'tau' in point else 'δ'} by {chosen_by}" if chosen_by else "")
-            by_method.setdefault(label, {}).setdefault(point[along], {})[trial["seed"]] = point[measured]
+            setting = "δ" if "delta" in point or trial["method"].startswith("CKL") else "τ"
+            label = trial["method"] + (f", {setting} by {chosen_by}" if chosen_by else "")
+            curve = by_method.setdefault(label, Curve())
+            curve.setdefault(point[along], {})[trial["seed"]] = point[measured]
+            if chosen_by and is_at_end(point.get("tau", point.get("delta")), tried_values(trial, point)):
+                curve.open_ended.add(point[along])
     return by_method
+
+
+def tried_values(trial: Trial, point: Row) -> Sequence[float]:
+    """Return the values of τ or δ from which a batch method chose."""
+    if "tried" in point:
+        return [float(value) for value in point["tried"]]
+    return BATCH[trial["method"]].values[:: trial["every_nth"]]
 
 
 def values_at(curve: Curve, count: int | None = None) -> list[float]:
@@ -289,22 +340,37 @@ def paired(one: dict[int, float], other: dict[int, float]) -> tuple[list[float],
     return [one[seed] for seed in seeds], [other[seed] for seed in seeds]
 
 
-def is_below(one: Curve, other: Curve, count: int | None = None, slack: float = 0.0) -> bool | None:
-    """Whether one curve is below another, or at most so much above it, after so many answers; None within the noise."""
-    ends = max(one), max(other)
-    values, others = paired(one[ends[0] if count is None else count], other[ends[1] if count is None else count])
-    return is_lower(values, [value + slack for value in others]) if len(values) >= FEWEST else None
+def is_below(
+    one: Curve, other: Curve, count: int | None = None, slack: float = 0.0, overlap: float = 0.0
+) -> bool | None:
+    """Whether one curve is below another, or at most so much above it, after so many answers.
+
+    None within the noise, or if the one that is behind chose a τ or δ at the end of those tried.
+    """
+    at, at_other = (max(one), max(other)) if count is None else (count, count)
+    values, others = paired(one[at], other[at_other])
+    if len(values) < FEWEST:
+        return None
+    is_better = is_lower(values, [value + slack for value in others], overlap)
+    return unless_open_ended(is_better, at in one.open_ended, at_other in other.open_ended)
 
 
 def named(by_method: dict[str, Curve]) -> str:
-    """Return the final means as text, and over how many trials they are if there are too few to compare."""
-    return ", ".join(f"{name} {mean_at(curve):.3f}{few_trials(curve)}" for name, curve in by_method.items())
+    """Return the final means as text, with what keeps them from being compared."""
+    return ", ".join(
+        f"{name} {mean_at(curve):.3f}{few_trials(curve)}{open_end(curve)}" for name, curve in by_method.items()
+    )
 
 
 def few_trials(curve: Curve) -> str:
     """Return a note where there are too few trials to decide anything."""
     n_trials = len(curve[max(curve)])
     return "" if n_trials >= FEWEST else f" ({n_trials} trial{'s' if n_trials > 1 else ''})"
+
+
+def open_end(curve: Curve, count: int | None = None) -> str:
+    """Return a note where the τ or δ of some trials is at the end of those tried."""
+    return " (at the end of its grid)" if (max(curve) if count is None else count) in curve.open_ended else ""
 
 
 def ranks_of(by_method: dict[str, Curve]) -> str:
@@ -360,17 +426,6 @@ def draw_curves(axes: "Axes", by_method: dict[str, Curve], x: str, y: str) -> No
     axes.grid(alpha=0.3)
 
 
-def share_legend(figure: "Figure", n_columns: int) -> None:
-    """Put one legend with the labels of all panels below them."""
-    labels: dict[str, Any] = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            labels.setdefault(label, handle)
-    figure.legend(
-        list(labels.values()), list(labels), loc="outside lower center", ncols=n_columns, fontsize=8, frameon=False
-    )
-
-
 OBSERVED, ERROR = "observed triplets", "test error"
 
 
@@ -408,18 +463,19 @@ class Figure1ab(Experiment):
 
     (a) Step rules of ERKLE. (b) ERKLE against batch STE, GNMDS and CKL, which learn anew from all triplets so far, from
     the identity. The paper runs them for every mini-batch of 100; here for those where a batch curve has a marker. τ is
-    chosen from ten values on the test triplets, as in the paper, and beside that on a held-out fifth of the training
-    triplets. Ten trials; the lines of the paper are 95 % confidence intervals.
+    chosen on the test triplets, as in the paper, and beside that on a held-out fifth of the training triplets: from ten
+    values, and from further ones until the best is neither the largest nor the smallest. Ten trials; the lines of the
+    paper are 95 % confidence intervals.
 
-    Where the paper is silent: the values of τ; CKL of the published code has no τ, and its constant is chosen from
-    ten values. "Capped" is OnlineKernel as it is by default: no step lowers near - far by more than 0.7.
+    Where the paper is silent: the values of τ; CKL of the published code has no τ, and its constant is chosen likewise.
+    "Capped" is OnlineKernel as it is by default: no step lowers near - far by more than 0.7.
     """
 
     name = "figure1ab"
     title = "ERKLE, Figures 1a and 1b: step rules, and online against batch (5.1)"
     reduced = (
-        "the batch methods are run at six of the 100 mini-batches and in three of the ten trials; the published code at "
-        "three mini-batches, in two trials, with every third of the ten values of τ"
+        "the batch methods are run at six of the 100 mini-batches in five trials, the published code at three in three "
+        "trials, with every third of the ten values of τ"
     )
     every_method = (
         "PA-ERKLE, β = 1",
@@ -446,12 +502,12 @@ class Figure1ab(Experiment):
             "methods": list(every_method),
             "answers": 10_000, "every": 100, "seeds": 10,
             "batch": {
-                "optimum": {"at": [200, 500, 1000, 2500, 5000, 10_000], "every_nth": 1, "seeds": 3},
-                "published code": {"at": [1000, 5000, 10_000], "every_nth": 3, "seeds": 2},
+                "optimum": {"at": [200, 500, 1000, 2500, 5000, 10_000], "every_nth": 1, "seeds": 5},
+                "published code": {"at": [1000, 5000, 10_000], "every_nth": 3, "seeds": 3},
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 1.0, "full": 30.0}
+    minutes: ClassVar = {"quick": 1.0, "full": 12.0}
     rules = (
         "PA-ERKLE, β = 1",
         "STE-ERKLE, δ = 1, β = 1",
@@ -514,6 +570,11 @@ class Figure1ab(Experiment):
                 choose(by_method, "δ = 1/"),
             ),
             all_below(
+                "steps of 1/√j learn better than steps of 1/j (1a)",
+                pick(by_method, self.rules[2]),
+                pick(by_method, self.rules[3]),
+            ),
+            all_below(
                 "passive-aggressive steps have a lower error than constant ones, β = 1 (not said in the paper)",
                 pick(by_method, self.rules[0]),
                 pick(by_method, self.rules[1]),
@@ -541,16 +602,22 @@ class Figure1ab(Experiment):
         return verdicts
 
     def against_the_transcription(self, by_method: dict[str, Curve]) -> Verdict:
-        """Compare the errors with those of a plain transcription of the algorithms, to 0.005."""
+        """Compare the mean errors with those of a plain transcription of the algorithms, to 0.005.
+
+        A larger difference that is within the noise of the trials is not decided.
+        """
         parts: list[bool | None] = []
         texts = []
         for name, curve in pick(by_method, *self.transcription).items():
             printed, values = self.transcription[name], values_at(curve)
             texts.append(f"{name} {mean_at(curve):.3f} ({printed:.3f}){few_trials(curve)}")
-            parts += [
-                is_lower(values, [printed + 0.005] * len(values)),
-                is_higher(values, [printed - 0.005] * len(values)),
-            ]
+            if len(values) >= FEWEST and abs(mean_at(curve) - printed) <= 0.005:
+                parts.append(True)
+            else:
+                parts += [
+                    is_lower(values, [printed + 0.005] * len(values)),
+                    is_higher(values, [printed - 0.005] * len(values)),
+                ]
         whole = all(max(curve) == 10_000 for curve in pick(by_method, *self.transcription).values())
         return Verdict(
             "the algorithms as printed have the errors of a plain transcription, to 0.005",
@@ -566,9 +633,10 @@ class Figure1ab(Experiment):
             end = max(curve)
             if end // 2 in curve:
                 half = curve[end // 2]
-                falls[name] = {end: {s: 1.0 - value / half[s] for s, value in curve[end].items() if s in half}}
+                values = {seed: 1.0 - value / half[seed] for seed, value in curve[end].items() if seed in half}
+                falls[name] = Curve([(end, values)], [end] if {end, end // 2} & curve.open_ended else [])
         parts = [
-            is_below(falls[other], falls[name])
+            None if falls[other].open_ended else is_below(falls[other], falls[name])
             for name in online
             for other in batch
             if {name, other} <= set(falls)
@@ -577,7 +645,10 @@ class Figure1ab(Experiment):
             claim,
             all_hold(parts),
             "the error falls over the last half by "
-            + ", ".join(f"{100 * mean_at(fall):.0f} % ({name}){few_trials(fall)}" for name, fall in falls.items()),
+            + ", ".join(
+                f"{100 * mean_at(fall):.0f} % ({name}){few_trials(fall)}{open_end(fall)}"
+                for name, fall in falls.items()
+            ),
         )
 
 
@@ -593,7 +664,7 @@ class Figure1c(Experiment):
 
     name = "figure1c"
     title = "ERKLE, Figure 1c: error against passes (5.1)"
-    reduced = "five of the ten trials; β is 1, 2, 5 and 10"
+    reduced = "β is 1, 2, 5 and 10"
     betas: ClassVar = [name for name in ONLINE if name.startswith(("PA-ERKLE, β", "STE-ERKLE, δ = 1, "))]
     steps: ClassVar = [
         f"{loss}-Batch, {how}" for how in ("published code", "projected gradient") for loss in ("STE", "GNMDS")
@@ -604,15 +675,16 @@ class Figure1c(Experiment):
             "methods": [*betas, *steps], "answers": 1500, "passes": [1, 2, 5, 10, 20, 50], "seeds": 1
         },
         "full": {
-            "methods": [*betas, *steps], "answers": 10_000, "passes": [1, 2, 5, 10, 20, 50, 100], "seeds": 5
+            "methods": [*betas, *steps], "answers": 10_000, "passes": [1, 2, 5, 10, 20, 50, 100], "seeds": 10
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.3, "full": 3.0}
+    minutes: ClassVar = {"quick": 0.3, "full": 5.0}
 
     def trials(self, methods: list[str], answers: int, passes: list[int], seeds: int) -> list[Trial]:
         """Return a trial per seed and method; each β of ERKLE is one."""
         return [
-            {"method": name, "answers": answers, "seed": seed} | ({} if name in ONLINE else {"passes": passes})
+            {"method": name, "answers": answers, "seed": seed}
+            | ({} if name in ONLINE else {"passes": passes, "deltas": list(DELTAS)})
             for seed in range(seeds)
             for name in methods
         ]
@@ -630,32 +702,35 @@ class Figure1c(Experiment):
 
     @staticmethod
     def descend(trial: Trial, data: Data) -> list[Row]:
-        """Take batch steps with every δ; return the errors of the δ that was best after each number of passes."""
+        """Take batch steps; return the errors with the δ that was best after each number of passes."""
         loss = as_loss(trial["method"].split("-")[0].lower(), 2)
         published, passes = "published" in trial["method"], trial["passes"]
 
-        def kernels(rows: Rows, delta: float) -> Iterable[Kernel]:
-            kernel = np.eye(data.n_objects)
+        @cache
+        def errors(delta: float, by: str) -> dict[int, float]:
+            """Return the share of wrong triplets after each number of passes, of those to choose by."""
+            rows, judges = (data.train, data.test) if by == TEST else (learned, held_out)
+            kernel, wrong = np.eye(data.n_objects), {}
             for step in range(1, max(passes) + 1):
                 _, gradient = loss_and_gradient(kernel, rows, loss)
                 kernel = step_down(kernel, gradient, delta * data.n_objects / len(rows), published)
                 if step in passes:
-                    yield kernel
+                    wrong[step] = share_wrong(kernel, judges)
+            return wrong
+
+        def score(delta: float, by: str, count: int) -> float:
+            return -errors(delta, by)[count]
 
         learned, held_out = np.split(data.train, [len(data.train) - len(data.train) // 5])
-        on_test = [[share_wrong(kernel, data.test) for kernel in kernels(data.train, delta)] for delta in DELTAS]
-        on_held_out = [[share_wrong(kernel, held_out) for kernel in kernels(learned, delta)] for delta in DELTAS]
-        return [
-            {
-                "passes": count,
-                "chosen by": chosen_by,
-                "delta": DELTAS[best],
-                "test": round(on_test[best][place], 5),
-            }
-            for chosen_by, errors in ((TEST, on_test), (VALIDATION, on_held_out))
-            for place, count in enumerate(passes)
-            for best in [int(np.argmin([of_delta[place] for of_delta in errors]))]
-        ]
+        found = []
+        for by in (TEST, VALIDATION):
+            for count in passes:
+                best, scores = search_grid(trial["deltas"], partial(score, by=by, count=count), WIDER)
+                test = round(errors(best, TEST)[count], 5)
+                found.append(
+                    {"passes": count, "chosen by": by, "delta": best, "tried": sorted(scores), "test": test}
+                )
+        return found
 
     @staticmethod
     def by_passes(results: Results) -> dict[str, Curve]:
@@ -688,38 +763,26 @@ class Figure1c(Experiment):
         verdicts = []
         for kind in ("projected gradient", "published code"):
             batch = choose(by_method, kind, TEST)
+            if not batch:
+                continue
             common = sorted(set.intersection(*(set(curve) for curve in [*online.values(), *batch.values()])))
             parts, texts = [], []
             for count in common:
                 ours, theirs = (
                     min(group, key=lambda name: mean_at(by_method[name], count)) for group in (online, batch)
                 )
-                parts.append(is_below(by_method[ours], by_method[theirs], count))
+                parts += [is_below(by_method[ours], curve, count) for curve in batch.values()]
                 means = [mean_at(by_method[name], count) for name in (ours, theirs)]
                 texts.append(f"{count} pass{'es' if count > 1 else ''}: {means[0]:.3f}, {means[1]:.3f}")
-            edges = self.at_an_edge(results, kind)
+                texts[-1] += max((open_end(curve, count) for curve in batch.values()), key=len)
             verdicts.append(
                 Verdict(
                     f"with few passes (up to ten), the better ERKLE is better than the better batch method, {kind}",
                     all_hold(parts),
-                    "; ".join(texts) + (f"; δ is the largest or smallest of its list {edges}" if edges else ""),
+                    "; ".join(texts),
                 )
             )
         return verdicts
-
-    @staticmethod
-    def at_an_edge(results: Results, kind: str) -> str:
-        """Return after how many passes, in how many trials, the chosen δ is the largest or the smallest tried."""
-        counted: dict[int, list[bool]] = {}
-        for trial, points in results:
-            for point in points:
-                if kind in trial["method"] and point.get("chosen by") == TEST and point["passes"] <= 10:
-                    counted.setdefault(point["passes"], []).append(point["delta"] in (DELTAS[0], DELTAS[-1]))
-        return ", ".join(
-            f"after {passes} pass{'es' if passes > 1 else ''} in {sum(edges)} of {len(edges)} trials"
-            for passes, edges in counted.items()
-            if any(edges)
-        )
 
 
 # 5.2: thousands of points.
@@ -767,10 +830,13 @@ class Figure2(Experiment):
     """Five thousand points from N(0, I) in R⁵⁰, 10,000 random triplets to learn from, 50,000 to test on.
 
     (a) Seconds of processor time, (b) test error of one pass of PA-ERKLE and of one and two steps of batch GNMDS for
-    every mini-batch of 500, each time from the identity. δ is chosen on the test triplets, as in the paper, and
-    beside that on a held-out fifth of the training triplets. From the identity, one step with the trace is one with a
-    larger δ, up to the scale of the kernel, so that τ = 0. The seconds of a batch method are those of the steps with
-    one δ, times the number of mini-batches so far; the paper, too, leaves out the search for τ and δ.
+    every mini-batch of 500, each time from the identity; objects of which there is no triplet yet are left out of these
+    steps, which do not change them. δ is chosen on the test triplets, as in the paper, and beside that on a held-out
+    fifth of the training triplets, from values that are extended until the best is not at the end. τ = 0: from the
+    identity, one step with the trace is one with a larger δ, up to the scale of the kernel; of two steps it is not, and
+    the paper, which chose τ as well, may have had a better second step. The seconds of a batch method are those of the
+    steps with one δ, added up over the mini-batches so far; between those at which they were measured they are
+    interpolated. The paper, too, leaves out the search for τ and δ.
 
     The projections that λ̂ saves are counted for OnlineKernel, and for the algorithm as printed, in which the value of
     each eigenproblem renews λ̂.
@@ -780,8 +846,9 @@ class Figure2(Experiment):
     title = "ERKLE, Figures 2a and 2b: time and error with thousands of points (5.2)"
     timed = True
     reduced = (
-        "one of the five trials; the batch method at four of the 20 mini-batches; the printed algorithm is followed for "
-        "2,000 triplets to count its eigenproblems"
+        "three of the five trials; the batch method at three of the 20 mini-batches, and not as in the published code, "
+        "whose steps need the eigenvectors of a matrix that is not symmetric; the printed algorithm is followed in one "
+        "trial, for 2,000 triplets, to count its eigenproblems"
     )
     sizes: ClassVar = {
         "tiny": {
@@ -793,11 +860,11 @@ class Figure2(Experiment):
             "deltas": [0.3, 1.0, 3.0], "kinds": ["published code", "projected gradient"], "printed": 1500, "seeds": 1,
         },
         "full": {
-            "n_objects": 5000, "answers": 10_000, "every": 500, "batch_at": [500, 2500, 5000, 10_000], "mini_batch": 500,
-            "deltas": [0.3, 1.0, 3.0], "kinds": ["projected gradient"], "printed": 2000, "seeds": 1,
+            "n_objects": 5000, "answers": 10_000, "every": 500, "batch_at": [500, 2500, 10_000], "mini_batch": 500,
+            "deltas": [0.3, 1.0, 3.0], "kinds": ["projected gradient"], "printed": 2000, "seeds": 3,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.3, "full": 70.0}
+    minutes: ClassVar = {"quick": 0.3, "full": 36.0}
 
     def trials(
         self,
@@ -811,7 +878,7 @@ class Figure2(Experiment):
         printed: int,
         seeds: int,
     ) -> list[Trial]:
-        """Return the parts of a comparison, per seed."""
+        """Return the parts of a comparison, per seed; the eigenproblems of the printed algorithm are counted once."""
         found: list[Trial] = []
         for seed in range(seeds):
             common = {"n_objects": n_objects, "answers": answers, "seed": seed}
@@ -827,7 +894,8 @@ class Figure2(Experiment):
                 for kind in kinds
                 for count in batch_at
             ]
-            found.append({"method": "as printed", "at": printed, **common})
+            if seed == 0:
+                found.append({"method": "as printed", "at": printed, **common})
         return found
 
     def run(self, trial: Trial) -> list[Row]:
@@ -865,36 +933,57 @@ class Figure2(Experiment):
 
     @staticmethod
     def descend(data: Data, trial: Trial) -> list[Row]:
-        """Return errors and seconds after one and two steps on all triplets, with the best δ."""
-        loss, published, deltas = as_loss("gnmds", 2), "published" in trial["method"], trial["deltas"]
-        learned, held_out = np.split(data.train, [len(data.train) - len(data.train) // 5])
-        seconds: list[float] = []
+        """Return errors after one and two steps on all triplets, with the best δ, and the seconds that they take."""
+        loss, published = as_loss("gnmds", 2), "published" in trial["method"]
+        objects, numbers = np.unique(data.train, return_inverse=True)  # those of no triplet stay as they are
+        train = numbers.reshape(data.train.shape).astype(np.int32)
+        learned, held_out = np.split(train, [len(train) - len(train) // 5])
+        identity = np.eye(len(objects))
 
-        def two_steps(rows: Rows, delta: float, judge: Rows) -> list[float]:
-            kernel, errors = np.eye(data.n_objects), []
-            for _ in range(2):
-                begun = time.process_time()
-                _, gradient = loss_and_gradient(kernel, rows, loss)
-                kernel = step_down(kernel, gradient, delta * data.n_objects / len(rows), published)
-                seconds.append(time.process_time() - begun)
-                errors.append(share_wrong(kernel, judge))
-            return errors
+        @cache
+        def first_steps(by: str) -> tuple[Kernel, Kernel, float]:
+            """Return eigenvalues and eigenvectors of the gradient at the identity, which all δ share; and seconds."""
+            begun = time.process_time()
+            gradient = loss_and_gradient(identity, train if by == TEST else learned, loss)[1]
+            return *decompose(gradient, published), time.process_time() - begun
 
-        on_test = [two_steps(data.train, delta, data.test) for delta in deltas]
-        on_held_out = [two_steps(learned, delta, held_out) for delta in deltas]
-        n_batches = len(data.train) / trial["mini_batch"]
+        @cache
+        def two_steps(delta: float, by: str) -> tuple[list[float], list[float]]:
+            """Return the share of wrong triplets, of those to choose by, after one and two steps; and their seconds."""
+            rows = train if by == TEST else learned
+            size = delta * data.n_objects / len(rows)
+            values, vectors, shared = first_steps(by)
+            begun = time.process_time()
+            kernel = compose(1.0 - size * values, vectors)
+            seconds, wrong = [shared + time.process_time() - begun], [judge(kernel, by)]
+            begun = time.process_time()
+            kernel = step_down(kernel, loss_and_gradient(kernel, rows, loss)[1], size, published)
+            return [*wrong, judge(kernel, by)], [*seconds, time.process_time() - begun]
+
+        def judge(kernel: Kernel, by: str) -> float:
+            if by == VALIDATION:
+                return share_wrong(kernel, held_out)
+            whole = np.eye(data.n_objects)
+            whole[np.ix_(objects, objects)] = kernel
+            return share_wrong(whole, data.test)
+
+        def score(delta: float, by: str, step: int) -> float:
+            return -two_steps(delta, by)[0][step - 1]
+
         found = []
-        for chosen_by, errors in ((TEST, on_test), (VALIDATION, on_held_out)):
+        for by in (VALIDATION, TEST):  # those that are timed come last, when BLAS and the caches are warm
             for step in (1, 2):
-                best = int(np.argmin([of_delta[step - 1] for of_delta in errors]))
+                best, scores = search_grid(trial["deltas"], partial(score, by=by, step=step), WIDER)
+                wrong, seconds = two_steps(best, TEST)
                 found.append(
                     {
-                        "answers": len(data.train),
+                        "answers": len(train),
                         "step": step,
-                        "chosen by": chosen_by,
-                        "delta": deltas[best],
-                        "test": round(on_test[best][step - 1], 5),
-                        "seconds": n_batches * step * float(np.median(seconds)),
+                        "chosen by": by,
+                        "delta": best,
+                        "tried": sorted(scores),
+                        "test": round(wrong[step - 1], 5),
+                        "seconds of a fit": sum(seconds[:step]),
                     }
                 )
         return found
@@ -911,9 +1000,27 @@ class Figure2(Experiment):
                 found.append(({**trial, "method": trial["method"] + steps}, [point]))
         return curves(found, measured)
 
+    def seconds(self, results: Results) -> dict[str, Curve]:
+        """Return the seconds so far: of batch methods the sum over mini-batches, interpolated between those measured."""
+        online = [(trial, points) for trial, points in results if "seconds" in points[-1]]
+        batch = [(trial, points) for trial, points in results if "seconds of a fit" in points[-1]]
+        found = self.by_steps(online, "seconds")
+        for name, curve in self.by_steps(batch, "seconds of a fit").items():
+            size, counts = batch[0][0]["mini_batch"], sorted(curve)
+            batches = np.arange(size, counts[-1] + 1, size)
+            sums = {
+                seed: np.cumsum(np.interp(batches, counts, [curve[count][seed] for count in counts]))
+                for seed in curve[counts[-1]]
+            }
+            found[name] = Curve(
+                (count, {seed: float(values[place]) for seed, values in sums.items()})
+                for place, count in enumerate(batches.tolist())
+            )
+        return found
+
     def table(self, results: Results) -> list[Row]:
         """Return error and seconds at the end, and the counts of eigenproblems."""
-        seconds = self.by_steps(results, "seconds")
+        seconds = self.seconds(results)
         rows = [
             row_of(name, curve, seconds=mean_at(seconds[name]))
             for name, curve in self.by_steps(results, "test").items()
@@ -938,8 +1045,8 @@ class Figure2(Experiment):
         figure.set_size_inches(11, 5.5)
         left, right = figure.subplots(1, 2)
         seconds, errors = (
-            {name: curve for name, curve in self.by_steps(results, measured).items() if VALIDATION not in name}
-            for measured in ("seconds", "test")
+            {name: curve for name, curve in by_method.items() if VALIDATION not in name}
+            for by_method in (self.seconds(results), self.by_steps(results, "test"))
         )
         draw_curves(left, seconds, OBSERVED, "seconds, cumulative")
         left.set_yscale("log")
@@ -954,19 +1061,23 @@ class Figure2(Experiment):
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Check the eigenproblems, the time and the error."""
-        errors, seconds = self.by_steps(results, "test"), self.by_steps(results, "seconds")
+        errors, seconds = self.by_steps(results, "test"), self.seconds(results)
         ours = next(name for name in errors if "ERKLE" in name)
         counted = {
             trial["method"]: (points[-1], trial) for trial, points in results if "eigenproblems" in points[-1]
         }
         large = results[0][0]["n_objects"] == 5000
+        called = {
+            "as printed": "as printed",
+            ours: "OnlineKernel, which does not renew λ̂; not the paper's algorithm",
+        }
         verdicts = []
         for name, (last, trial) in counted.items():
             holds = False if last["eigenproblems"] > 800 else last["answers"] == trial["answers"] or None
             seen = f"the first {last['answers']} of {trial['answers']} triplets"
             verdicts.append(
                 Verdict(
-                    f"93 % of the projections are skipped: 724 eigenproblems in 10,000 triplets ({name})",
+                    f"93 % of the projections are skipped: 724 eigenproblems in 10,000 triplets ({called[name]})",
                     holds if large else None,
                     f"{last['eigenproblems']} eigenproblems in {seen}, {trial['n_objects']} points",
                 )
@@ -985,6 +1096,7 @@ class Figure2(Experiment):
             for count in sorted(next(iter(batch.values()))):
                 best = min(mean_at(curve, count) for curve in batch.values())
                 compared.append(f"{count} triplets: {mean_at(errors[ours], count):.3f}, {best:.3f}")
+                compared[-1] += max((open_end(curve, count) for curve in batch.values()), key=len)
                 better = all_hold(is_below(errors[ours], curve, count) for curve in batch.values())
                 parts.append(better if count >= 2500 or better is None else not better)
             verdicts.append(
@@ -1006,6 +1118,9 @@ def flip(rows: Rows, share: float, random: np.random.Generator) -> Rows:
     return np.where(turned[:, None], rows[:, [0, 2, 1]], rows)
 
 
+OVERLAP = 2590 / 6000  # test per training triplet of the random splits: see `nearer.papers.statistics`
+
+
 def music_data(flipped: float, seed: int) -> Data:
     """Return 6,000 triplets to learn from, of which some are flipped, 500 for τ and 2,590 to test on."""
     answers = load_music().answers
@@ -1020,7 +1135,7 @@ class Figure3(Experiment):
 
     6,000 triplets to learn from, 500 for τ, the others to test on. Besides the answers as they are, a tenth of those to
     learn from and to choose by is flipped: the paper speaks of a moderate amount of conflicting triplets, and
-    the file that can be had has none. τ is chosen on the validation triplets, as in the paper, and beside that on the
+    the available file has none. τ is chosen on the validation triplets, as in the paper, and beside that on the
     test triplets.
     """
 
@@ -1032,8 +1147,8 @@ class Figure3(Experiment):
         "9,107, of which 17 are impossible and none conflict: 6,000 and 500, without and with a tenth flipped"
     )
     reduced = (
-        "three of the ten trials; the batch methods are run at four of the 60 mini-batches, in two trials; the "
-        "published code at two, in one trial, with every third of the ten values of τ"
+        "three of the ten trials; the batch methods are run at four of the 60 mini-batches; the published code at two, "
+        "in one trial, with every third of the ten values of τ"
     )
     every_method = (
         "PA-ERKLE, β = 1",
@@ -1061,12 +1176,12 @@ class Figure3(Experiment):
             "methods": list(every_method),
             "answers": 6000, "every": 250, "seeds": 3, "flipped": [0.0, 0.1],
             "batch": {
-                "optimum": {"at": [500, 1500, 3000, 6000], "every_nth": 1, "seeds": 2},
+                "optimum": {"at": [500, 1500, 3000, 6000], "every_nth": 1, "seeds": 3},
                 "published code": {"at": [3000, 6000], "every_nth": 3, "seeds": 1},
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.5, "full": 40.0}
+    minutes: ClassVar = {"quick": 0.5, "full": 25.0}
 
     def trials(self, flipped: list[float], **sizes: Any) -> list[Trial]:
         """Return the trials for each share that is flipped."""
@@ -1112,11 +1227,15 @@ class Figure3(Experiment):
                 continue
             verdicts += [
                 self.on_all_shares(
-                    results, f"STE-ERKLE is worse than all others ({kind})", "test", kind, self.is_worst
+                    results,
+                    f"STE-ERKLE with one pass is worse than PA-ERKLE and the batch methods ({kind})",
+                    "test",
+                    kind,
+                    self.is_worst,
                 ),
                 self.on_all_shares(
                     results,
-                    f"PA-ERKLE with ten passes is at least as good as the batch methods ({kind})",
+                    f"PA-ERKLE with ten passes is at least as good as the batch methods, to 0.01 ({kind})",
                     "test",
                     kind,
                     self.is_best,
@@ -1156,26 +1275,28 @@ class Figure3(Experiment):
 
     @staticmethod
     def is_worst(by_method: dict[str, Curve]) -> bool | None:
-        """Whether STE-ERKLE with one pass has the largest error at the end."""
+        """Whether STE-ERKLE with one pass has a larger error at the end than all other methods."""
         worst = "STE-ERKLE, δ = 1, β = 1"
-        return all_hold(is_below(curve, by_method[worst]) for name, curve in by_method.items() if name != worst)
+        others = [curve for name, curve in by_method.items() if not name.startswith("STE-ERKLE")]
+        return all_hold(is_below(curve, by_method[worst], overlap=OVERLAP) for curve in others)
 
     @staticmethod
     def is_best(by_method: dict[str, Curve]) -> bool | None:
-        """Whether PA-ERKLE with ten passes is better than every batch method; None where they are as good."""
+        """Whether PA-ERKLE with ten passes ends at most 0.01 above every batch method."""
         ours = by_method.get("PA-ERKLE, β = 10")
-        return all_hold(is_below(ours, curve) for curve in choose(by_method, "Batch").values()) if ours else None
+        batch = choose(by_method, "Batch").values()
+        return all_hold(is_below(ours, curve, slack=0.01, overlap=OVERLAP) for curve in batch) if ours else None
 
     @staticmethod
     def fits_better(by_method: dict[str, Curve]) -> bool | None:
         """Whether PA-ERKLE has the lower error with one pass."""
-        return is_below(by_method["PA-ERKLE, β = 1"], by_method["STE-ERKLE, δ = 1, β = 1"])
+        return is_below(by_method["PA-ERKLE, β = 1"], by_method["STE-ERKLE, δ = 1, β = 1"], overlap=OVERLAP)
 
     @staticmethod
     def rises(by_method: dict[str, Curve]) -> bool | None:
         """Whether every batch method ends with a larger rank than it begins."""
         batch = [curve for curve in choose(by_method, "Batch").values() if len(curve) > 1]
-        return all_hold(is_below({0: curve[min(curve)]}, {0: curve[max(curve)]}) for curve in batch)
+        return all_hold(is_below(curve.at(min(curve)), curve.at(max(curve)), overlap=OVERLAP) for curve in batch)
 
 
 def shares(results: Results) -> list[float]:
@@ -1201,9 +1322,9 @@ class Noise(Experiment):
     title = "ERKLE, beside Figure 3: answers flipped, and a cap on the steps"
     data = tuple(PEOPLE)
     stand_in = (
-        "the paper's 16,385 comparisons of artists, in which people contradict each other, cannot be had: answers about "
-        "artists (9,107, without conflicts), cars and foods instead, four fifths of them to learn from, at most 12,000 "
-        "triplets, of which 0 to 30 % are flipped at random"
+        "the paper's 16,385 comparisons of artists, in which people contradict each other, are not available: answers "
+        "about artists (9,107, without conflicts), cars and foods instead, four fifths of them to learn from, at most "
+        "12,000 triplets, of which 0 to 30 % are flipped at random"
     )
     methods: ClassVar[dict[str, dict[str, Any]]] = {
         "PA-ERKLE, β = 1": PAPER,
@@ -1229,7 +1350,7 @@ class Noise(Experiment):
             "flipped": [0.0, 0.1, 0.2, 0.3], "most": 12_000, "seeds": 3,
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.2, "full": 6.0}
+    minutes: ClassVar = {"quick": 0.2, "full": 12.0}
 
     def trials(
         self, sets: list[str], methods: list[str], flipped: list[float], most: int, seeds: int
@@ -1269,7 +1390,7 @@ class Noise(Experiment):
         """Return errors by share in percent, per set and method."""
         by_method: dict[tuple[str, str], Curve] = {}
         for trial, result in results:
-            curve = by_method.setdefault((trial["data"], trial["method"]), {})
+            curve = by_method.setdefault((trial["data"], trial["method"]), Curve())
             curve.setdefault(round(100 * trial["flipped"]), {})[trial["seed"]] = result["test"]
         return by_method
 
@@ -1294,7 +1415,7 @@ class Noise(Experiment):
         """Compare how much errors rise with noise, and the errors with and without a cap on the steps."""
         capped, paper, ste = "cap 0.7, the default", "PA-ERKLE, β = 1", "STE-ERKLE, δ = 1, β = 1"
         rises = {
-            key: {NOISY: {seed: value - curve[0][seed] for seed, value in curve[NOISY].items()}}
+            key: Curve([(NOISY, {seed: value - curve[0][seed] for seed, value in curve[NOISY].items()})])
             for key, curve in self.by_share(results).items()
         }
         errors = self.by_share(results)
@@ -1304,11 +1425,12 @@ class Noise(Experiment):
                 (rises, NOISY, paper, ste),
             ),
             (
-                f"a threshold on the passive-aggressive step helps with conflicts (future work); {NOISY} % flipped",
+                "a threshold on the passive-aggressive step, chosen on other splits of these answers, helps with "
+                f"conflicts (future work); {NOISY} % flipped",
                 (errors, NOISY, capped, paper),
             ),
             (
-                "such a threshold lowers the error on the answers as they are, too (not said in the paper); 0 % flipped",
+                "that threshold lowers the error on the answers as they are, too (not said in the paper); 0 % flipped",
                 (errors, 0, capped, paper),
             ),
         )
@@ -1321,7 +1443,7 @@ class Noise(Experiment):
         parts, texts = [], []
         for data in dict.fromkeys(data for data, _ in by_method):
             ours, theirs = by_method[data, method], by_method[data, other]
-            parts.append(is_below(ours, theirs, share))
+            parts.append(is_below(ours, theirs, share, overlap=0.25))  # a fifth to test on
             texts.append(f"{data} {mean_at(ours, share):.3f}, {mean_at(theirs, share):.3f}")
         return Verdict(claim, all_hold(parts), f"{method}, {other}: {'; '.join(texts)}")
 
@@ -1345,19 +1467,16 @@ class Figure4(Experiment):
 
     The paper has 200 images of scenes; its triplets were chosen as the most informative by an adaptive criterion.
     Batch methods learn anew from all triplets so far. τ is chosen on the validation triplets, as in the paper, and
-    beside that on the test triplets.
+    beside that on the test triplets. Each trial draws 2,600 of 14,194 triplets (cars) or of 95,183 (foods), so that
+    trials share few of them.
     """
 
     name = "figure4"
     title = "ERKLE, Figures 4a and 4b: few triplets (5.4)"
     data = ("cars", "food73")
     stand_in = (
-        "the triplets about 200 outdoor scenes cannot be had: cars (60 objects; two triplets per answer, which stay "
+        "the triplets about 200 outdoor scenes are not available: cars (60 objects; two triplets per answer, which stay "
         "together) and foods (73 objects) instead, neither chosen adaptively"
-    )
-    reduced = (
-        "the batch methods are run at three of the ten mini-batches; the published code in five trials, with every "
-        "third of the ten values of τ"
     )
     every_method = (
         "STE-ERKLE, δ = 1, β = 1",
@@ -1383,12 +1502,11 @@ class Figure4(Experiment):
             "methods": list(every_method),
             "answers": 1000, "every": 100, "seeds": 10, "sets": ["cars", "food73"],
             "batch": {
-                "optimum": {"at": [200, 500, 1000], "every_nth": 1, "seeds": 10},
-                "published code": {"at": [200, 500, 1000], "every_nth": 3, "seeds": 5},
+                kind: {"at": list(range(100, 1001, 100)), "every_nth": 1, "seeds": 10} for kind in KINDS
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.2, "full": 10.0}
+    minutes: ClassVar = {"quick": 0.2, "full": 3.0}
 
     def trials(self, sets: list[str], **sizes: Any) -> list[Trial]:
         """Return the trials for each set."""
@@ -1435,6 +1553,11 @@ class Figure4(Experiment):
             chosen, whole = f"{kind}, τ by {VALIDATION}", max(trial["answers"] for trial, _ in results)
             verdicts += [
                 self.below(
+                    results, f"with the fewest triplets STE-ERKLE has the lowest test error ({kind})",
+                    "test", "STE-ERKLE, δ = 1, β = 1",
+                    [f"STE-Batch, {chosen}", f"GNMDS-Batch, {chosen}", "PA-ERKLE, β = 1"], 0, only_first=True,
+                ),
+                self.below(
                     results, f"STE-ERKLE has a lower test error than STE-Batch ({kind})",
                     "test", "STE-ERKLE, δ = 1, β = 1", [f"STE-Batch, {chosen}"], 0,
                 ),
@@ -1459,6 +1582,7 @@ class Figure4(Experiment):
         others: list[str],
         start: int,
         slack: float = 0.0,
+        only_first: bool = False,
     ) -> Verdict:
         """Return whether a method is below others, or at most so much above, wherever both are measured, on all sets."""
         parts, texts = [], []
@@ -1468,9 +1592,11 @@ class Figure4(Experiment):
             for other in others:
                 curve = by_method[other]
                 at = [count for count in sorted(curve) if count >= start] or [max(curve)]
+                at = at[:1] if only_first else at
                 means = mean_at(mine, at[-1]), mean_at(curve, at[-1])
                 texts.append(
                     f"{data} {at[-1]} triplets: {means[0]:.3f}, {other} {means[1]:.3f}{few_trials(curve)}"
+                    + max((open_end(curve, count) for count in at), key=len)
                 )
                 parts += [is_below(mine, curve, count, slack) for count in at]
         return Verdict(f"{claim}; {' and '.join(self.sets(results))}", all_hold(parts), "; ".join(texts))

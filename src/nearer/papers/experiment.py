@@ -62,7 +62,7 @@ class Experiment(ABC):
     minutes : dict
         Per scale, about how long it takes on two cores.
     reduced : str
-        In what the full scale is smaller than the paper's; empty if in nothing.
+        How the full scale is smaller than the paper's; empty if it is not.
     """
 
     name: ClassVar[str]

@@ -24,8 +24,8 @@ __all__ = ["code_hash", "describe_machine", "describe_state", "hash_code"]
 
 PACKAGES = ("nearer", "numpy", "scipy", "numba", "scikit-learn")
 LIBRARY = Path(__file__).resolve().parents[1]
-# Files and folders of the library that no result of a trial depends on. Of `papers`, the file of the experiment counts.
-# What `datasets/source.py` reads is checked against a checksum.
+# Files and folders of the library that no result of a trial depends on. Of `papers`, the file of the experiment counts,
+# and the search for settings. What `datasets/source.py` reads is checked against a checksum.
 UNRELATED = ("cli", "maps", "formats", "papers", "datasets/source.py", "progress.py", "files.py", "__main__.py")
 
 
@@ -36,7 +36,7 @@ def code_hash(experiment: Experiment) -> str:
 
 @cache
 def _hash_with(file: Path) -> str:
-    return hash_code([file, *_related(LIBRARY)], LIBRARY)
+    return hash_code([file, LIBRARY / "papers/grid.py", *_related(LIBRARY)], LIBRARY)
 
 
 def _related(library: Path) -> list[Path]:
@@ -109,5 +109,14 @@ def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        return platform.processor()
+        return _apple_processor() or platform.processor()
     return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _apple_processor() -> str:
+    """Return what macOS calls the processor: `platform` knows no more than "arm"; empty elsewhere."""
+    command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,4 +1,4 @@
-"""What is made of records: a Markdown table, the figure as PNG and SVG, and one HTML page of all experiments.
+"""Reports from records: a Markdown table, the figure as PNG and SVG, and one HTML page of all experiments.
 
 Each of them says what stands in for the data of the paper, and at which size it was run.
 """
@@ -8,14 +8,16 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearer.datasets import source_of
 from nearer.files import replacing
 from nearer.papers import PAPERS, SCALES, experiments
 from nearer.papers.experiment import Experiment, Row
-from nearer.papers.run import duration_of, read_record, recomputed
+from nearer.papers.provenance import code_hash
+from nearer.papers.records import duration_of, read_record, recomputed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +30,7 @@ __all__ = [
     "read_records",
     "report",
     "require_matplotlib",
-    "size_of",
+    "summary",
     "verdict_text",
     "write_figure",
     "write_report",
@@ -43,7 +45,8 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; }
 svg { max-width: 100%; height: auto; }
 th, td { padding: 0.15rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; } th { vertical-align: bottom; }
-th:first-child, td:first-child, .verdicts td { text-align: left; } .note { background: #fff4d6; padding: 0.3rem 0.6rem; }
+th:first-child, td:first-child, .verdicts td, .verdicts th { text-align: left; }
+.note { background: #fff4d6; padding: 0.3rem 0.6rem; }
 .true { color: #106b2f; } .false { color: #a11; } .null { color: #666; } pre { white-space: pre-wrap; font: inherit; }
 .source { color: #666; font-size: 0.8rem; }
 """
@@ -92,12 +95,14 @@ def markdown(record: Row, heading: str = "##") -> str:
 
 
 def notes_of(record: Row) -> list[str]:
-    """Return what a reader has to know before the numbers: stand-ins, sizes below the paper's, an earlier protocol."""
+    """Return what a reader has to know before the numbers: stand-ins, the size, and what is of earlier code."""
     reason = record.get("earlier protocol")
     earlier = (
         f"of an earlier protocol ({reason}): table and verdicts are shown as they were stored" if reason else ""
     )
-    return [text.rstrip(".") for text in (record["stand-in"], record["reduced"], earlier) if text]
+    n_earlier = sum(run["trials"] for run in record.get("earlier runs", []) if run["code"] != record["code"])
+    extended = f"{n_earlier} of the {len(record['trials'])} trials were run with earlier code" if n_earlier else ""
+    return [text.rstrip(".") for text in (record["stand-in"], record["reduced"], earlier, extended) if text]
 
 
 def size_of(record: Row) -> str:
@@ -115,6 +120,10 @@ def _source(record: Row) -> str:
     parts += [f"commit {record['commit']}"] if record.get("commit") else []
     parts += [f"{record['n_jobs']} at a time"] if record.get("n_jobs") else []
     parts += [f"load at the start {load}"] if (load := record.get("load at the start")) is not None else []
+    parts += [
+        f"{run['trials']} of the {len(record['trials'])} trials: {run['date']}, code {run['code']}"
+        for run in record.get("earlier runs", [])
+    ]
     return " · ".join([*parts, machine])
 
 
@@ -213,6 +222,24 @@ def read_records(folder: Path) -> list[tuple[Experiment, Row, Path]]:
     return found
 
 
+def summary(records: Iterable[tuple[Experiment, Row, Path]]) -> list[Row]:
+    """Return a row per record: its size, how long it took, and how many claims hold."""
+    rows: list[Row] = []
+    for _, record, _ in records:
+        decided = [verdict["holds"] for verdict in record["verdicts"]]
+        rows.append(
+            {
+                "experiment": record["title"],
+                "size and data": size_of(record),
+                "cost": duration_of(record).removesuffix(" of processor time"),
+                "hold": decided.count(True),
+                "do not hold": decided.count(False),
+                "not decided": decided.count(None),
+            }
+        )
+    return rows
+
+
 def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
     """Return one HTML page of records: verdicts first, then each experiment with its protocol, figure and table."""
     records = list(records)
@@ -220,6 +247,9 @@ def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>nearer: the papers, rerun</title>",
         f"<meta name='viewport' content='width=device-width'><style>{STYLE}</style></head><body>",
         "<h1>The papers, rerun</h1>",
+        "<div class='wide'>",
+        _html_table(summary(records)),
+        "</div>",
         "<h2>Claims</h2><div class='wide'><table class='verdicts'>",
         "<tr><th>experiment</th><th>size and data</th><th>claim</th><th>verdict</th><th>measured</th></tr>",
     ]
@@ -245,7 +275,13 @@ def _section(experiment: Experiment, record: Row, path: Path) -> list[str]:
     """Return an experiment as HTML."""
     lines = [f"<h3 id='{record['paper']}-{experiment.name}'>{html.escape(record['title'])}</h3>"]
     lines += [f"<p class='note'>{html.escape(text)}</p>" for text in notes_of(record)]
-    lines.append(f"<pre>{html.escape(record.get('protocol') or experiment.protocol())}</pre>")
+    if record.get("protocol"):
+        lines.append(f"<pre>{html.escape(record['protocol'])}</pre>")
+    else:
+        lines.append(
+            "<p class='note'>The record has no protocol; this is that of the experiment as it is now.</p>"
+        )
+        lines.append(f"<pre>{html.escape(experiment.protocol())}</pre>")
     if experiment.has_figure and not record.get("earlier protocol"):
         lines.append(_svg(figure_of(experiment, record)))
     elif path.with_suffix(".svg").exists():  # drawn when it was run
@@ -254,12 +290,20 @@ def _section(experiment: Experiment, record: Row, path: Path) -> list[str]:
         "<div class='wide'>",
         _html_table(record["table"]),
         "</div>",
-        f"<p class='source'>{html.escape(_source(record))}</p>",
+        f"<p class='source'>{html.escape(_source(record))}{_changed(experiment, record)}</p>",
     ]
+    for source in map(source_of, experiment.data):
+        text = f"Data {source.name}: {source.citation} License: {source.license}"
+        lines.append(f"<p class='source'>{html.escape(text)}</p>")
     return lines
 
 
-def _html_table(rows: list[Mapping[str, Any]]) -> str:
+def _changed(experiment: Experiment, record: Row) -> str:
+    """Return a note if the library, or Python, is not the one that the record was made with."""
+    return "" if record["code"] == code_hash(experiment) else " · the library, or Python, has changed since"
+
+
+def _html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = ["".join(f"<td>{html.escape(format_cell(row.get(name, '')))}</td>" for name in columns) for row in rows]

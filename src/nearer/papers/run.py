@@ -1,32 +1,46 @@
 """Running an experiment: trials on all cores, results kept as they come, and the record at the end.
 
 Every result is appended to a file beside the record and flushed, so that the same command resumes a run that was
-killed. The first line of that file says of which code, sizes and machine it is; results of others are set aside: they
-are renamed to end in .old.
+killed. The first line of that file records the code, the sizes and the machine. If they are not the present ones, the
+file is set aside, which means that it is renamed to end in .old, and the run starts anew.
 
-In a record, the trials are what was measured. Its table and verdicts are computed from them anew whenever it is read,
-if the experiment still has the same trials. Then they are not run again either, even if the code has changed, unless
-that is asked for.
+The trials of a record are not run again, even if the code has changed; `set_aside` makes room for a new run. If the
+experiment has further trials now, such as more seeds, only those are run; the record then says how many of its trials
+are from an earlier run.
 """
 
+import errno
 import json
 import os
 import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
+from nearer.datasets import source_of
 from nearer.files import replacing
 from nearer.papers.experiment import Experiment, Row, Trial
 from nearer.papers.provenance import code_hash, describe_machine, describe_state
+from nearer.papers.records import (
+    has_trials,
+    json_round_trip,
+    limits_of,
+    outcome_of,
+    partial_path,
+    read_record,
+    recomputed,
+    record_path,
+    write_record,
+)
 from nearer.progress import Progress
 
 try:
@@ -34,96 +48,14 @@ try:
 except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "duration_of",
-    "partial_path",
-    "read_record",
-    "recomputed",
-    "record_path",
-    "run_experiment",
-    "write_record",
-]
+__all__ = ["TrialError", "run_experiment", "set_aside"]
 
-NEEDED = (
-    "paper",
-    "experiment",
-    "scale",
-    "sizes",
-    "title",
-    "stand-in",
-    "reduced",
-    "machine",
-    "date",
-    "table",
-    "verdicts",
-)
+# What a file system without locks answers.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
-def record_path(folder: Path, paper: str, experiment: Experiment, scale: str) -> Path:
-    """Return where the record of an experiment is."""
-    return folder / f"{paper}-{experiment.name}-{scale}.json"
-
-
-def partial_path(record: Path) -> Path:
-    """Return where the results are kept until the record is written."""
-    return record.with_suffix(".jsonl")
-
-
-def read_record(path: Path) -> Row:
-    """Return a record as it is stored.
-
-    Raises
-    ------
-    ValueError
-        If the file does not hold a record.
-    """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        for key in (*NEEDED, "processor seconds" if "processor seconds" in record else "seconds"):
-            record[key]
-        for line in record["trials"]:
-            line["trial"], line["result"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} is damaged or not the record of an experiment: remove it") from error
-    return dict(record)
-
-
-def recomputed(experiment: Experiment, record: Row) -> Row:
-    """Return a record with its table and verdicts computed from its trials, and what now is said of its data.
-
-    One of an earlier protocol, whose trials or results are not those of the experiment, is returned as it is stored,
-    with the reason under the key ``"earlier protocol"``.
-    """
-    try:
-        if not _same_trials(experiment.trials(**record["sizes"]), record):
-            return record | {"earlier protocol": "its trials are others"}
-        outcome = _outcome(experiment, [(line["trial"], line["result"]) for line in record["trials"]])
-        return record | outcome | {"stand-in": experiment.stand_in}
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        return record | {"earlier protocol": f"its trials cannot be evaluated: {type(error).__name__}: {error}"}
-
-
-def _same_trials(trials: list[Trial], record: Row) -> bool:
-    return bool(_as_json(trials) == [line["trial"] for line in record["trials"]])
-
-
-def _outcome(experiment: Experiment, results: list[tuple[Trial, Any]]) -> Row:
-    """Return what the results say: the table and the verdicts."""
-    table = experiment.table(results)
-    verdicts = [asdict(verdict) for verdict in experiment.verdicts(table, results)]
-    return dict(_as_json({"table": table, "verdicts": verdicts}))
-
-
-def _as_json(value: Any) -> Any:
-    """Return what is read after a value was written as JSON."""
-    return json.loads(json.dumps(value, allow_nan=False))
-
-
-def duration_of(record: Row) -> str:
-    """Return how long the trials of a record took; old records have their wall time."""
-    if "processor seconds" in record:
-        return f"{record['processor seconds'] / 60:.1f} minutes of processor time"
-    return f"{record['seconds'] / 60:.1f} minutes of trials"
+class TrialError(ValueError):
+    """A trial, or the table or a verdict, of an experiment raised an error, which is the cause of this one."""
 
 
 def run_experiment(
@@ -134,7 +66,6 @@ def run_experiment(
     *,
     n_jobs: int = 1,
     verbose: bool = False,
-    again: bool = False,
 ) -> tuple[Row, bool]:
     """Run an experiment, or what is left of it, and write its record.
 
@@ -152,8 +83,6 @@ def run_experiment(
         Trials at a time; those that are timed run alone.
     verbose : bool
         Show a progress bar.
-    again : bool
-        Run all trials where there is a record, too; that record is set aside.
 
     Returns
     -------
@@ -162,10 +91,19 @@ def run_experiment(
     fresh : bool
         False if there was a record of the same trials.
 
+    Raises
+    ------
+    TrialError
+        If a trial raises an error, or what is made of all; the results so far are kept.
+    ValueError
+        If there is a record of the same trials that cannot be evaluated.
+    OSError
+        If another process runs the same experiment, or a worker process ended.
+
     Warns
     -----
     UserWarning
-        If a file is set aside, or if the record is of other code.
+        If a file is set aside, or if the record or a part of it is of other code.
     """
     sizes = experiment.sizes[scale]
     path = record_path(folder, paper, experiment, scale)
@@ -173,7 +111,7 @@ def run_experiment(
         raise NotADirectoryError(f"{folder} is a file; records need a folder")
     folder.mkdir(parents=True, exist_ok=True)
     trials = experiment.trials(**sizes)
-    mark = _as_json(
+    header = json_round_trip(
         {
             "paper": paper,
             "experiment": experiment.name,
@@ -182,26 +120,31 @@ def run_experiment(
             "code": code_hash(experiment),
         }
     )
-    with _alone(partial_path(path)):
-        found = _find_record(experiment, trials, path, mark["code"], again)
-        if found is not None:
-            return found, False
+    with _exclusive_lock(partial_path(path)):
+        stored = _find_record(experiment, trials, path, header["code"])
+        if stored is not None and has_trials(trials, stored):
+            return stored, False
+        known = {_key(line["trial"]): line for line in stored["trials"]} if stored else {}
         state = describe_state(1 if experiment.timed else n_jobs)
+        left = [trial for trial in trials if _key(trial) not in known]
         done = _run_trials(
-            f"{paper} {experiment.name}", experiment, trials, partial_path(path), mark, n_jobs, verbose
+            f"{paper} {experiment.name}", experiment, left, partial_path(path), header, n_jobs, verbose
         )
-        results = [(trial, done[_key(trial)]["result"]) for trial in trials]
+        results = [(trial, {**known, **done}[_key(trial)]["result"]) for trial in trials]
+        with _naming(f"{paper} {experiment.name}, the table or a verdict"):
+            outcome = outcome_of(experiment, results)
         record = {
-            **mark,
+            **header,
             "title": experiment.title,
             "protocol": experiment.protocol(),
-            "stand-in": experiment.stand_in,
-            "reduced": experiment.reduced if scale == "full" else f"run at the scale {scale!r}",
+            **limits_of(experiment, scale, header["sizes"]),
+            "data": {name: source_of(name).sha256 for name in experiment.data},
             "machine": describe_machine(),
             **state,
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
-            "processor seconds": sum(line["processor seconds"] for line in done.values()),
-            **_outcome(experiment, results),
+            **_time_of(done.values(), stored),
+            **({"earlier runs": _runs_of(stored)} if stored else {}),
+            **outcome,
             "trials": [{"trial": trial, "result": result} for trial, result in results],
         }
         write_record(record, path)
@@ -209,8 +152,44 @@ def run_experiment(
     return record, True
 
 
-def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: str, again: bool) -> Row | None:
-    """Return the record of these trials with its table and verdicts up to date; set aside any other."""
+def set_aside(paper: str, experiment: Experiment, scale: str, folder: Path) -> None:
+    """Rename the record of an experiment, and the results of a run that has not ended, so that all trials run again.
+
+    Warns
+    -----
+    UserWarning
+        For each file, with its new name.
+    """
+    path = record_path(folder, paper, experiment, scale)
+    if not folder.is_dir():
+        return
+    with _exclusive_lock(partial_path(path)):
+        for each in (path, partial_path(path)):
+            if each.exists():
+                _set_aside(each, "is set aside")
+
+
+def _time_of(lines: Iterable[Row], stored: Row | None) -> Row:
+    """Return how long the trials took, with those of the record that they were added to."""
+    seconds = float(sum(line["processor seconds"] for line in lines))
+    if stored is None:
+        return {"processor seconds": seconds}
+    key = "processor seconds" if "processor seconds" in stored else "seconds"
+    return {key: seconds + stored[key]}
+
+
+def _runs_of(stored: Row) -> list[Row]:
+    """Return what each run before this one measured: the code, the date, the machine and the number of trials."""
+    earlier = stored.get("earlier runs", [])
+    n_trials = len(stored["trials"]) - sum(run["trials"] for run in earlier)
+    return [*earlier, {key: stored.get(key) for key in ("code", "date", "machine")} | {"trials": n_trials}]
+
+
+def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: str) -> Row | None:
+    """Return the record of these trials, or of some of them, with its table and verdicts up to date.
+
+    Any other is set aside.
+    """
     if not path.exists():
         return None
     try:
@@ -218,31 +197,30 @@ def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: 
     except ValueError:
         _set_aside(path, "is not the record of an experiment")
         return None
-    if again:
-        _set_aside(path, "is replaced")
-        if partial_path(path).exists():
-            _set_aside(partial_path(path), "is older than this run")
-        return None
     record = recomputed(experiment, stored)
-    if "earlier protocol" in record or not _same_trials(trials, record):
-        _set_aside(path, "has other trials or results than the experiment has now")
+    reason = record.get("earlier protocol")
+    if reason and has_trials(trials, stored):
+        raise ValueError(f"{path}: {reason}; --again sets the record aside and runs them again")
+    wanted = {_key(trial) for trial in json_round_trip(trials)}
+    if reason or not {_key(line["trial"]) for line in record["trials"]} <= wanted:
+        _set_aside(path, f"has other trials than the experiment has now{f' ({reason})' if reason else ''}")
+        return None
+    if (
+        experiment.timed
+        and len(record["trials"]) < len(trials)
+        and record["machine"] != json_round_trip(describe_machine())
+    ):
+        _set_aside(path, "has times of another machine, and fewer trials than the experiment has now")
         return None
     if record.get("code") != code:
         warnings.warn(
-            f"{path} was measured with other code ({record.get('code')}, now {code}); --again runs its trials again",
+            f"{path} was measured with other code, or another Python ({record.get('code')}, now {code}); "
+            "--again runs its trials again",
             stacklevel=3,
         )
     if record != stored:
         write_record(record, path)
     return record
-
-
-def write_record(record: Row, path: Path) -> None:
-    """Write a record as JSON."""
-    with replacing(path) as temporary:
-        temporary.write_text(
-            json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
 
 
 def _set_aside(path: Path, reason: str) -> None:
@@ -252,117 +230,158 @@ def _set_aside(path: Path, reason: str) -> None:
         number += 1
         aside = path.with_name(f"{path.name}.old{number}")
     path.replace(aside)
-    warnings.warn(f"{path} {reason}: it is kept as {aside.name}", stacklevel=4)
+    warnings.warn(f"{path} {reason}: it was renamed to {aside.name}", stacklevel=4)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _exclusive_lock(path: Path) -> Iterator[None]:
     """Raise an OSError if another process runs the same experiment: both would append to its results.
 
-    The system releases the lock of a process that was killed. Windows, which has no such locks, does without.
+    The system releases the lock of a process that was killed. Where there are no locks, as on Windows and on some
+    network file systems, nothing is checked.
     """
     if fcntl is None:
         yield
         return
     lock = path.with_suffix(".lock")
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OSError(
-                f"{path} is in use by another process that runs this experiment: wait for it, or choose another folder"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+    while True:
+        with lock.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise OSError(
+                    f"{path} is in use by another process that runs this experiment: wait for it, or choose another "
+                    "folder"
+                ) from None
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+            if not _is_still(lock, file.fileno()):  # whoever held it removed it in between
+                continue
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _run_trials(
-    title: str, experiment: Experiment, trials: list[Trial], path: Path, mark: Row, n_jobs: int, verbose: bool
+    title: str, experiment: Experiment, trials: list[Trial], path: Path, header: Row, n_jobs: int, verbose: bool
 ) -> dict[str, Row]:
     """Run the trials that have no result yet; return all results by the key of their trial."""
-    mark = mark | {"machine": describe_machine()}
-    done = _results_so_far(path, mark)
+    header = header | {"machine": describe_machine()}
+    done = _results_so_far(path, header)
     left = [trial for trial in trials if _key(trial) not in done]
     progress = Progress(verbose, title)
     with path.open("a", encoding="utf-8") as file, _interruptible():
         if not done:
             file.truncate(0)
-            print(json.dumps(mark), file=file, flush=True)
+            print(json.dumps(header), file=file, flush=True)
         progress.show(len(done) / max(1, len(trials)), title, f"{len(done)} of {len(trials)}")
         try:
-            for trial, result, seconds in _results(experiment, left, 1 if experiment.timed else n_jobs):
+            for trial, result, seconds in _results(title, experiment, left, 1 if experiment.timed else n_jobs):
                 line = {"trial": trial, "result": result, "processor seconds": seconds}
-                print(json.dumps(line, allow_nan=False), file=file, flush=True)
-                done[_key(trial)] = _as_json(line)
+                with _naming(f"{title}, trial {json.dumps(trial)}"):
+                    text = json.dumps(line, allow_nan=False)
+                print(text, file=file, flush=True)
+                done[_key(trial)] = json_round_trip(line)
                 progress.show(len(done) / len(trials), title, f"{len(done)} of {len(trials)}")
         finally:
             progress.close(complete=len(done) == len(trials))
     return done
 
 
-def _results_so_far(path: Path, mark: Row) -> dict[str, Row]:
-    """Return the results of an earlier run of the same code and sizes; an incomplete last line is dropped."""
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Raise a TrialError that says where it was if the block raises an error."""
+    try:
+        yield
+    except Exception as error:
+        raise TrialError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def _results_so_far(path: Path, header: Row) -> dict[str, Row]:
+    """Return the results of an earlier run of the same code, sizes and machine; damaged lines are dropped."""
     if not path.exists():
         return {}
-    lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(text))
-        except ValueError:
-            break
-    if not lines or lines[0] != mark:
-        if len(lines) > 1:
+    texts = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = [line for text in texts if isinstance(line := _parsed(text), dict)]
+    if not lines or lines[0] != header:
+        if len(texts) > 1:
             _set_aside(path, "has results of other code, sizes or another machine")
         return {}
+    results = [line for line in lines[1:] if {"trial", "result", "processor seconds"} <= line.keys()]
     # Written again without an incomplete line, so that the next result starts on a line of its own.
     with replacing(path) as temporary:
-        temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return {_key(line["trial"]): line for line in lines[1:]}
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in [header, *results]), encoding="utf-8")
+    return {_key(line["trial"]): line for line in results}
 
 
-def _results(experiment: Experiment, trials: list[Trial], n_jobs: int) -> Iterator[tuple[Trial, Any, float]]:
+def _parsed(text: str) -> Any:
+    """Return the value that a text is in JSON, None for a text that is not."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _results(
+    title: str, experiment: Experiment, trials: list[Trial], n_jobs: int
+) -> Iterator[tuple[Trial, Any, float]]:
     """Run trials and yield each with its result and its processor seconds, as they come."""
     if n_jobs == 1 or len(trials) < 2:
         for trial in trials:
-            yield trial, *_run_trial(experiment, trial)
+            with _naming(f"{title}, trial {json.dumps(trial)}"):
+                result, seconds = _run_trial(experiment, trial)
+            yield trial, result, seconds
         return
     with ProcessPoolExecutor(min(n_jobs, len(trials)), initializer=_prepare_worker) as pool:
         futures = {pool.submit(_run_trial, experiment, trial): trial for trial in trials}
+        workers = list((pool._processes or {}).values())  # which the pool forgets when it is shut down
         try:
             for future in as_completed(futures):
-                yield futures[future], *future.result()
-        except BrokenProcessPool as error:
-            raise OSError(
-                "a worker process ended abruptly; it may have run out of memory. The results so far are kept: run "
-                "the same command with --jobs 1"
-            ) from error
+                if isinstance(future.exception(), BrokenProcessPool):
+                    raise OSError(
+                        "a worker process ended abruptly; it may have run out of memory. The results so far are kept: "
+                        "run the same command with --jobs 1"
+                    )
+                with _naming(f"{title}, trial {json.dumps(futures[future])}"):
+                    result, seconds = future.result()
+                yield futures[future], result, seconds
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list((pool._processes or {}).values()):
+            for process in workers:
                 process.terminate()
             raise
 
 
 def _run_trial(experiment: Experiment, trial: Trial) -> tuple[Any, float]:
-    """Return the result of a trial and the processor time of this process, which pauses and other runs do not change."""
-    start = time.process_time()
-    return experiment.run(trial), time.process_time() - start
+    """Return the result of a trial and the processor time of this process, which pauses and other runs do not change.
+
+    BLAS has one thread: the trials fill the cores, and the processor time of those that run alone is that of one core.
+    """
+    with threadpool_limits(1):
+        start = time.process_time()
+        return experiment.run(trial), time.process_time() - start
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the main process, exit when it does, and use one BLAS thread: the trials fill the cores."""
-    from threadpoolctl import threadpool_limits
-
+    """Leave Ctrl-C to the main process, and exit when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    threadpool_limits(1)
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
 
 
-def _end_with(main: int) -> None:
-    """Exit when the main process is gone; the workers of a killed process would wait forever."""
-    while os.getppid() == main:
+def _exit_with_parent(parent: int) -> None:
+    """Exit when the parent is gone; the workers of a killed process would wait forever."""
+    while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
 

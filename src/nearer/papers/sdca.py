@@ -7,9 +7,9 @@ with which test rows retrieve test rows of their class (Tables 2 to 4), and the 
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,9 +19,18 @@ from sklearn.decomposition import PCA
 from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity, datasets
 from nearer.metrics import average_precisions, mean_average_precision, retrieval_map_scorer
 from nearer.papers.experiment import Experiment, Row, Trial, Verdict
-from nearer.papers.statistics import FEWEST, all_hold, is_higher, is_lower, mean_and_error, rounded
-from nearer.psd import project_psd
-from nearer.similarity import OASIS, Euclidean
+from nearer.papers.grid import by_factor, is_at_end, search_grid
+from nearer.papers.statistics import (
+    FEWEST,
+    all_hold,
+    counted,
+    is_higher,
+    is_lower,
+    mean_and_error,
+    rounded,
+    unless_open_ended,
+)
+from nearer.similarity import OASIS, SDCA, Euclidean
 from nearer.simulate import comparisons_from_labels
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ TRIPLETS = 10_000
 REGULARIZATIONS = (0.0025, 0.005, 0.01)  # λ of the paper, for columns in [-1, 1]
 STEP_SIZES = (0.01, 0.125, 0.5)  # η of the paper, for ITML and LEGO
 CAPS = (0.01, 0.1, 1.0)  # C of OASIS, of which the paper says nothing
-SMALLEST, LARGEST = 1e-9, 1e4  # of a grid that is extended
+BOUNDS = 1e-9, 1e4  # of a grid that is extended
 SETS: dict[str, Callable[[], Any]] = {
     "vehicle": datasets.load_vehicle,
     "vowel": datasets.load_vowel,
@@ -41,6 +50,10 @@ SETS: dict[str, Callable[[], Any]] = {
     "svmguide4": datasets.load_svmguide4,
     "segment": datasets.load_segment,
 }
+
+
+LEARN = 0.7  # of each class, to learn from, as printed
+OVERLAP = (1.0 - LEARN) / LEARN  # test rows per training row of the random splits: see `nearer.papers.statistics`
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,7 @@ def scale_to_unit_interval(part: Part) -> Part:
 def table2_parts(name: str, seed: int) -> tuple[Part, Part]:
     """Return a set of Table 2, split and scaled, and the inner split of its training part, scaled by itself."""
     X, y = SETS[name]()[:2]
-    whole = split(X, y, 0.7, TRIPLETS, seed)
+    whole = split(X, y, LEARN, TRIPLETS, seed)
     inner = split(whole.X, whole.y, 0.8, TRIPLETS, seed)
     return scale_to_unit_interval(whole), scale_to_unit_interval(inner)
 
@@ -106,18 +119,17 @@ class Method:
 
     def fit(self, part: Part, value: Any, seed: int) -> Any:
         """Return the learner, fitted to the training part; a number of passes that is given may be too small."""
-        known = {"y": part.y} if self.from_labels else {"comparisons": part.triplets}
+        learned_from = {"y": part.y} if self.from_labels else {"comparisons": part.triplets}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.make(value, seed).fit(part.X, **known)
+            return self.make(value, seed).fit(part.X, **learned_from)
 
     def choose(self, inner: Part, seed: int) -> tuple[Any, dict[Any, float]]:
         """Return the value whose model retrieves best among the held-out rows of an inner split, and all scores."""
         if len(self.values) == 1:
             return self.values[0], {}
-        return search(
-            lambda value: test_map(self.fit(inner, value, seed), inner), self.values, 10.0 if self.extend else None
-        )
+        beyond = by_factor(10.0, *BOUNDS) if self.extend else None
+        return search_grid(self.values, lambda value: test_map(self.fit(inner, value, seed), inner), beyond)
 
     def run(self, whole: Part, inner: Part, seed: int) -> Row:
         """Choose on the inner split, learn from the training part, and retrieve among the test rows."""
@@ -128,28 +140,15 @@ class Method:
 
     def at_edge(self, result: Row) -> bool:
         """Whether the chosen value is at an end of the values tried, so that one beyond may be better."""
-        tried = result.get("tried", self.values)  # records from before the grid was extended have the values only
-        return len(tried) > 1 and result["chosen"] in (min(tried), max(tried))
+        # records from before the grid was extended have the values only
+        return is_at_end(result["chosen"], result.get("tried", self.values))
 
 
-def search(
-    score: Callable[[float], float], values: Sequence[float], factor: float | None
-) -> tuple[float, dict[float, float]]:
-    """Return the value of the highest score, and all scores; extend the grid by a factor until the best is inside."""
-    scores = {value: score(value) for value in values}
-    while True:
-        best = max(scores, key=lambda value: scores[value])
-        beyond = None
-        if factor is not None and best in (min(scores), max(scores)):
-            beyond = float(f"{best / factor if best == min(scores) else best * factor:.3g}")
-        if beyond is None or not SMALLEST <= beyond <= LARGEST:
-            return best, scores
-        scores[beyond] = score(beyond)
-
-
-def sdca(value: float, seed: int) -> BilinearSimilarity:
-    """Return ten passes of Algorithm 1, and its averaged output: the paper says neither."""
-    return BilinearSimilarity("sdca", regularization=value, max_iter=10, tol=0.0, random_state=seed)
+def sdca(value: float, seed: int, *, passes: int = 10, output: str = "average") -> BilinearSimilarity:
+    """Return Algorithm 1: the paper does not say how many passes, nor which of its outputs."""
+    return BilinearSimilarity(
+        SDCA(output=output), regularization=value, max_iter=passes, tol=0.0, random_state=seed
+    )
 
 
 def sdca_psd(value: float, seed: int) -> BilinearSimilarity:
@@ -167,19 +166,10 @@ METHODS = {
     "SDCA": Method(sdca, REGULARIZATIONS),
     "SDCA, psd": Method(sdca_psd, REGULARIZATIONS),
     "SDCA, default": Method(lambda _, seed: BilinearSimilarity("sdca", random_state=seed), from_labels=True),
+    "SDCA, one pass": Method(partial(sdca, passes=1), REGULARIZATIONS),
+    "SDCA, last iterate": Method(partial(sdca, output="last"), REGULARIZATIONS),
+    "SDCA, one pass, last iterate": Method(partial(sdca, passes=1, output="last"), REGULARIZATIONS),
 }
-
-
-def counted(values: Sequence[float | str | None]) -> str:
-    """Return how often each value was chosen."""
-    known = sorted(value for value in values if value is not None)
-    texts = [
-        f"{float(f'{value:.2g}'):g}"
-        if isinstance(value, float)
-        else format(value, "," if isinstance(value, int) else "")
-        for value in known
-    ]
-    return ", ".join(f"{text} ({texts.count(text)})" for text in dict.fromkeys(texts))
 
 
 Results = Sequence[tuple[Trial, Any]]
@@ -205,7 +195,9 @@ def edges(method: Method, results: Sequence[Row]) -> str:
     return f"{count} of {len(results)}" if count else ""
 
 
-def better_than_all(claim: str, results: Results, names: Sequence[str], methods: Mapping[str, Method]) -> Verdict:
+def better_than_all(
+    claim: str, results: Results, names: Sequence[str], methods: Mapping[str, Method], overlap: float = 0.0
+) -> Verdict:
     """Return whether the first of some methods has a larger mAP than each of the others on every set.
 
     Methods are paired by seed, or by query where there is one seed. A difference is not decided if the method that is
@@ -227,9 +219,8 @@ def better_than_all(claim: str, results: Results, names: Sequence[str], methods:
         }
         better: dict[str, bool | None] = {}
         for other in others:
-            higher = is_higher(values[names[0]], values[other])
-            behind = other if higher else names[0]
-            better[other] = None if behind in open_ended else higher
+            higher = is_higher(values[names[0]], values[other], overlap)
+            better[other] = unless_open_ended(higher, names[0] in open_ended, other in open_ended)
         decided.append(all_hold(better.values()))
         best = max(others, key=lambda method: np.mean(values[method]))
         notes = ["not decided"] if decided[-1] is None else []
@@ -256,8 +247,9 @@ class Table2(Experiment):
 
     Where the paper is silent: columns are scaled to [-1, 1] by the training part; SDCA makes ten passes and returns the
     mean of the second half of its iterates; OASIS makes ten passes with C from {0.01, 0.1, 1}, chosen in the same way
-    from a grid that is extended until the best is not at its end;
-    ITML and LEGO get each triplet as one similar and one dissimilar pair; RCA and LMNN learn from the labels.
+    from a grid that is extended until the best is not at its end; ITML and LEGO get each triplet as one similar and one
+    dissimilar pair; RCA and LMNN learn from the labels. Ten passes were chosen because they come close to the printed
+    row, which is about test rows: "one pass" and "last iterate" show the alternatives.
 
     Beside the printed methods: "SDCA, psd" keeps the constraint M ⪰ 0 of (4), which Algorithm 1 does not. "SDCA,
     default" is the library's, which chooses λ from a wider grid and draws twenty triplets per object.
@@ -323,7 +315,7 @@ class Table2(Experiment):
         for trial, result in results:
             values.setdefault((trial["set"], trial["method"]), []).append(result["mAP"])
         learned = {
-            f"{method} on {name}": is_higher(mAP, values[name, "Eucl"])
+            f"{method} on {name}": is_higher(mAP, values[name, "Eucl"], OVERLAP)
             for (name, method), mAP in values.items()
             if method in self.printed and method != "Eucl" and (name, "Eucl") in values
         }
@@ -331,12 +323,12 @@ class Table2(Experiment):
         verdicts = [
             Verdict(
                 "SDCA reaches its printed mAP, to 0.02",
-                _all(abs(gap) <= 0.02 for gap in gaps["SDCA"].values()) if enough else None,
+                all_hold(abs(gap) <= 0.02 for gap in gaps["SDCA"].values()) if enough else None,
                 f"ours minus the paper's: {_signed(gaps['SDCA'])} (svmguide4 is not comparable)",
             ),
             Verdict(
                 "ITML and LEGO are as good as printed, to 0.02, and not better",
-                _all(abs(gap) <= 0.02 for gap in (*gaps["ITML"].values(), *gaps["LEGO"].values()))
+                all_hold(abs(gap) <= 0.02 for gap in (*gaps["ITML"].values(), *gaps["LEGO"].values()))
                 if enough
                 else None,
                 f"ours minus the paper's: ITML {_signed(gaps['ITML'])}; LEGO {_signed(gaps['LEGO'])}",
@@ -346,26 +338,28 @@ class Table2(Experiment):
                 all_hold(learned.values()),
                 f"not clearly better: {', '.join(not_better)}" if not_better else "all are",
             ),
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], METHODS),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], METHODS),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], METHODS, OVERLAP),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], METHODS, OVERLAP),
             better_than_all(
-                "SDCA is better than all other methods: of the default, with λ from a wider grid",
+                "SDCA is better than all other methods: by default, with λ from a wider grid and more triplets",
                 results,
                 ["SDCA, default", *others],
                 METHODS,
+                OVERLAP,
             ),
         ]
         return verdicts
 
 
-def _all(values: Iterator[bool]) -> bool | None:
-    """Return whether all values are true; None if there are none."""
-    known = list(values)
-    return all(known) if known else None
-
-
 def _signed(values: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:+.3f}" for name, value in values.items())
+
+
+def project(matrix: Floats) -> Floats:
+    """Return the positive semidefinite matrix nearest to the symmetric part of a matrix."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    nearest: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return nearest
 
 
 class Projected(Experiment):
@@ -386,7 +380,7 @@ class Projected(Experiment):
         "quick": {"sets": ["vehicle", "vowel", "svmguide4", "segment"], "seeds": 1},
         "full": {"sets": list(SETS), "seeds": 5},
     }
-    minutes: ClassVar = {"quick": 0.1, "full": 2.0}
+    minutes: ClassVar = {"quick": 0.1, "full": 1.0}
 
     def trials(self, sets: list[str], seeds: int) -> list[Trial]:
         """Return a trial per set and seed."""
@@ -399,7 +393,7 @@ class Projected(Experiment):
         printed = Method(sdca).fit(part, ridge, trial["seed"]).matrix_
         best = BilinearSimilarity("sdca", regularization=ridge, psd=True, tol=1e-4, max_iter=1000)
         best.fit(part.X, comparisons=part.triplets)
-        matrices = {"printed": printed, "projected": project_psd(printed), "constrained": best.matrix_}
+        matrices = {"printed": printed, "projected": project(printed), "constrained": best.matrix_}
         eigenvalues = np.linalg.eigvalsh(0.5 * (printed + printed.T))
         return {
             "smallest eigenvalue": float(eigenvalues[0] / np.abs(eigenvalues).max()),
@@ -423,6 +417,7 @@ class Projected(Experiment):
             return ", ".join(f"{row['set']} {row[key]:.3f}" for row in table)
 
         lost = [row["set"] for row in table if row["P, projected"] > 1.0]
+        enough = len({trial["seed"] for trial, _ in results}) >= FEWEST
         close = [row["P, projected"] <= row["P, constrained"] + 0.01 for row in table]
         maps = [row["mAP, constrained"] >= row["mAP, printed"] - 0.02 for row in table]
         return [
@@ -433,13 +428,13 @@ class Projected(Experiment):
             ),
             Verdict(
                 "a projection of its result at the end does, to 0.01 of the objective",
-                all(close),
+                all(close) if enough else None,
                 f"P projected: {texts('P, projected')}; at the minimum: {texts('P, constrained')}"
                 + (f"; worse than M = 0 on {', '.join(lost)}" if lost else ""),
             ),
             Verdict(
                 "the corrected algorithm, which keeps M ⪰ 0, retrieves as well as the printed one, to 0.02",
-                all(maps),
+                all(maps) if enough else None,
                 f"mAP printed: {texts('mAP, printed')}; projected: {texts('mAP, projected')}; "
                 f"corrected: {texts('mAP, constrained')}",
             ),
@@ -500,7 +495,7 @@ def reduce(part: Part, dims: int) -> Part:
 def picture_parts(name: str, dims: int, n_triplets: int, seed: int) -> tuple[Part, Part]:
     """Return pictures, split and reduced, and the inner split of the training part, reduced by itself."""
     X, y = load_pictures(name)
-    whole = split(X, y, 0.7, n_triplets, seed)
+    whole = split(X, y, LEARN, n_triplets, seed)
     return reduce(whole, dims), reduce(split(whole.X, whole.y, 0.8, n_triplets, seed), dims)
 
 
@@ -641,6 +636,7 @@ class Figures(Experiment):
             "steps": 500,
             "ridges": [1e-4, 1e-2],
             "caps": [0.1],
+            "seeds": 1,
         },
         "quick": {
             "sets": list(PICTURES),
@@ -661,7 +657,7 @@ class Figures(Experiment):
             "seeds": 3,
         },
     }
-    minutes: ClassVar = {"quick": 3.0, "full": 25.0}
+    minutes: ClassVar = {"quick": 3.0, "full": 45.0}
     methods = ("SDCA", "OASIS", "OASIS from 0")
     points = 25
 
@@ -673,21 +669,21 @@ class Figures(Experiment):
         steps: int,
         ridges: list[float],
         caps: list[float],
-        seeds: int | None = None,
+        seeds: int,
     ) -> list[Trial]:
-        """Return a trial per set, seed, method and value of λ or C; records of one split have no seed."""
+        """Return a trial per set, seed, method and value of λ or C."""
         sizes = {"dims": dims, "triplets": triplets, "steps": steps}
         return [
-            {"set": name, "method": method, "value": value, **sizes, **seed}
+            {"set": name, "method": method, "value": value, **sizes, "seed": seed}
             for name in sets
-            for seed in ([{}] if seeds is None else [{"seed": seed} for seed in range(seeds)])
+            for seed in range(seeds)
             for method in (*self.methods, "SGD")
             for value in (caps if method.startswith("OASIS") else ridges)
         ]
 
     def run(self, trial: Trial) -> Row:
         """Return the curves, and the mAP on the inner split after as many steps."""
-        whole, inner = picture_parts(trial["set"], trial["dims"], trial["triplets"], trial.get("seed", 0))
+        whole, inner = picture_parts(trial["set"], trial["dims"], trial["triplets"], trial["seed"])
         run = self.start(trial, inner)
         run.take(self.picks(trial))
         validation = map_of_matrix(run.matrix, inner)
@@ -723,8 +719,8 @@ class Figures(Experiment):
     def chosen(self, results: Results, by: str) -> dict[str, list[dict[str, tuple[Trial, Any]]]]:
         """Return for each set and seed the trial of each method whose value was chosen; SGD has the λ of SDCA."""
         chosen: dict[str, list[dict[str, tuple[Trial, Any]]]] = {}
-        for name, seed in dict.fromkeys((trial["set"], trial.get("seed")) for trial, _ in results):
-            runs = [pair for pair in results if (pair[0]["set"], pair[0].get("seed")) == (name, seed)]
+        for name, seed in dict.fromkeys((trial["set"], trial["seed"]) for trial, _ in results):
+            runs = [pair for pair in results if (pair[0]["set"], pair[0]["seed"]) == (name, seed)]
             found: dict[str, tuple[Trial, Any]] = {}
             for method in self.methods:
                 of_method = [pair for pair in runs if pair[0]["method"] == method]
@@ -737,6 +733,12 @@ class Figures(Experiment):
             chosen.setdefault(name, []).append(found)
         return chosen
 
+    @staticmethod
+    def at_the_end(chosen: Trial, results: Results) -> bool:
+        """Whether the λ or C of a trial is the smallest or the largest; SGD has the λ of SDCA, of the same values."""
+        grid = {trial["value"] for trial, _ in results if trial["method"] == chosen["method"]}
+        return is_at_end(chosen["value"], grid)
+
     def table(self, results: Results) -> list[Row]:
         """Return what all steps together lost, per set, method and way to choose: the means over splits."""
         printed = {"SDCA": 0.46, "OASIS": 0.58}
@@ -746,9 +748,7 @@ class Figures(Experiment):
                 for method in splits[0]:
                     pairs = [found[method] for found in splits]
                     values = [trial["value"] for trial, _ in pairs]
-                    # SGD has the λ of SDCA, chosen among the same values
-                    grid = [trial["value"] for trial, _ in results if trial["method"] == method]
-                    ends = sum(value in (min(grid), max(grid)) for value in values) if len(set(grid)) > 1 else 0
+                    ends = sum(self.at_the_end(trial, results) for trial, _ in pairs)
                     last = {
                         key: float(np.mean([result[key][-1] for _, result in pairs])) if pairs[0][1][key] else None
                         for key in ("average loss", "mistakes", "P", "mAP")
@@ -805,8 +805,8 @@ class Figures(Experiment):
             ("Figure 1: SDCA's average loss is below that of OASIS after as many steps", "average loss", "OASIS"),
             ("Figure 2: SDCA makes fewer online mistakes than OASIS after as many steps", "mistakes", "OASIS"),
             (
-                "SDCA is faster than stochastic gradient descent of the same λ and a tuned step size: its objective is "
-                "lower after as many steps",
+                "SDCA is faster than stochastic gradient descent of the same λ and a tuned step size (the paper speaks "
+                "of the rate): its objective is lower after one pass",
                 "P",
                 "SGD",
             ),
@@ -815,11 +815,23 @@ class Figures(Experiment):
         verdicts = []
         for claim, key, other in claims:
             for by, how in words.items():
+                chosen = self.chosen(results, by)
                 last = {
                     name: [[found[method][1][key][-1] for found in splits] for method in ("SDCA", other)]
-                    for name, splits in self.chosen(results, by).items()
+                    for name, splits in chosen.items()
                 }
-                decided = {name: is_lower(ours, theirs) for name, (ours, theirs) in last.items()}
+                open_ended = {  # the objectives are compared at the same λ
+                    (name, method): key != "P"
+                    and any(self.at_the_end(found[method][0], results) for found in splits)
+                    for name, splits in chosen.items()
+                    for method in ("SDCA", other)
+                }
+                decided = {
+                    name: unless_open_ended(
+                        is_lower(ours, theirs, OVERLAP), open_ended[name, "SDCA"], open_ended[name, other]
+                    )
+                    for name, (ours, theirs) in last.items()
+                }
                 texts = [
                     f"{name} {np.mean(ours):.3g} and {np.mean(theirs):.3g}"
                     + (" (not decided)" if decided[name] is None else "")
@@ -911,9 +923,9 @@ class Table3(Experiment):
         others = [name for name in self.printed if name != "SDCA"]
         methods = picture_methods(results[0][0]["triplets"])
         return [
-            better_than_all("SDCA is better than Euclidean distance", results, ["SDCA", "Eucl"], methods),
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], methods),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], methods),
+            better_than_all("SDCA is better than Euclidean distance", results, ["SDCA", "Eucl"], methods, OVERLAP),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], methods, OVERLAP),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], methods, OVERLAP),
             Verdict("the methods reach their printed mAP", None, "other pictures: the levels depend on the data"),
         ]
 
@@ -960,6 +972,9 @@ def synthetic(n: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.in
     return X, y
 
 
+HELD_OUT = 2_000  # rows by which λ, C, γ and η are chosen
+
+
 class Table4(Experiment):
     """Time and mAP at scale.
 
@@ -968,10 +983,11 @@ class Table4(Experiment):
     part.
 
     Where the paper is silent: SDCA and OASIS make ten passes over the triplets, ITML one over its pairs, LEGO as the
-    library does. RCA whitens the variance within classes, of all 297 columns: that raises the noise of 237 directions
-    to the variance of the signal, so it retrieves worse than Euclidean distance. "RCA, 60 axes" first keeps as many
-    directions as have more than noise. λ, C, γ and η are chosen by mAP on an inner 80/20 split of at most 10,000
-    training rows with at most 20,000 triplets. A query is ranked among the test rows that are not queries. "seconds" is
+    library does. RCA whitens the variance within classes, of all 297 columns: that raises the noise of 237 directions to
+    the variance of the signal, so it retrieves worse than Euclidean distance. "RCA, 60 axes" first keeps as many
+    directions as have more than noise, which is known because the rows are synthetic. λ, C, γ and η are chosen on an
+    inner 80/20 split of the training part, by the mAP of 2,000 rows that are held out; with as many triplets, since the
+    best C and η fall with the number of steps. A query is ranked among the test rows that are not queries. "seconds" is
     the processor time of the fit to all triplets, on one thread, without the choice; compilation is left out, since the
     fits before it have compiled.
     """
@@ -998,7 +1014,7 @@ class Table4(Experiment):
             "methods": ["Eucl", "RCA", "RCA, 60 axes", "ITML", "LEGO", "OASIS", "SDCA"],
         },
     }
-    minutes: ClassVar = {"quick": 0.6, "full": 6.0}
+    minutes: ClassVar = {"quick": 0.6, "full": 18.0}
     reduced = "400 of the 40,000 queries, drawn at random: ranking 360,000 rows for all would take hours"
     printed: ClassVar = {
         "Eucl": 0.3305,
@@ -1011,18 +1027,21 @@ class Table4(Experiment):
 
     def trials(self, n: int, triplets: int, queries: int, methods: list[str]) -> list[Trial]:
         """Return a trial per method."""
-        return [{"method": method, "n": n, "triplets": triplets, "queries": queries} for method in methods]
+        same = {"n": n, "triplets": triplets, "queries": queries, "held out": HELD_OUT}
+        return [{"method": method, **same} for method in methods]
 
     def run(self, trial: Trial) -> Row:
-        """Choose on an inner split of some training rows, learn from all triplets, and rank for the queries."""
+        """Choose on an inner split, learn from all triplets, and rank for the queries."""
         X, y = synthetic(trial["n"])
         part = scale_to_unit_interval(split(X, y, 0.6, trial["triplets"], 0))
         random = np.random.default_rng(1)
-        some = random.choice(len(part.y), size=min(10_000, len(part.y)), replace=False)
-        inner = split(part.X[some], part.y[some], 0.8, min(20_000, trial["triplets"]), 0)
+        inner = split(part.X, part.y, 0.8, trial["triplets"], 0)
+        some = random.permutation(len(inner.y_test))[: trial["held out"]]
+        inner = replace(inner, X_test=inner.X_test[some], y_test=inner.y_test[some])
         method = large_methods()[trial["method"]]
         value, scores = method.choose(inner, 0)
-        method.fit(inner, value, 0)  # compiles what is not yet compiled
+        if not scores:
+            method.fit(inner, value, 0)  # compiles what is not yet compiled
         start = time.process_time()
         model = method.fit(part, value, 0)
         seconds = time.process_time() - start
@@ -1055,26 +1074,32 @@ class Table4(Experiment):
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare SDCA with the other methods, and its time with theirs."""
-        others = [name for name in self.printed if name != "SDCA"]
-        methods = large_methods()
+        others = [*(name for name in self.printed if name != "SDCA"), "RCA, 60 axes"]
         seconds = {row["method"]: row["seconds"] for row in table}
         online = [seconds[name] for name in ("ITML", "LEGO", "OASIS") if name in seconds]
-        times = "seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+        times = "seconds of one run: " + ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
         return [
-            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], methods),
-            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], methods),
+            better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], large_methods()),
+            better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], large_methods()),
             Verdict(
-                "SDCA scales as well as the online methods: no more than twice the time of each of ITML, LEGO and OASIS",
-                all(seconds["SDCA"] <= 2.0 * other for other in online) if online else None,
+                "SDCA scales as well as the online methods (the paper gives no times): no more than twice the time of "
+                "each of ITML, LEGO and OASIS",
+                all_hold(is_at_most_twice(seconds["SDCA"], other) for other in online),
                 times,
             ),
             Verdict(
-                "SDCA scales as well as OASIS, which takes as many steps: no more than twice its time",
-                seconds["SDCA"] <= 2.0 * seconds["OASIS"] if "OASIS" in seconds else None,
+                "SDCA scales as well as OASIS, which takes as many steps (the paper gives no times): no more than twice "
+                "its time",
+                is_at_most_twice(seconds["SDCA"], seconds["OASIS"]) if "OASIS" in seconds else None,
                 times,
             ),
             Verdict("the methods reach their printed mAP", None, "other data: the levels depend on them"),
         ]
+
+
+def is_at_most_twice(seconds: float, others: float) -> bool | None:
+    """Whether a method takes at most twice as long as another; one run of each decides no ratio between 1 and 4."""
+    return True if seconds <= others else False if seconds > 4.0 * others else None
 
 
 class ReducedRCA:

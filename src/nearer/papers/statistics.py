@@ -1,7 +1,11 @@
-"""How trials are compared: means with their errors, and one rule for "better", which all verdicts use.
+"""How trials are summarized and compared: means with errors, and one rule for "better", which all verdicts use.
 
 Trials of two methods are paired by their split or seed. One is better if the mean of the differences is beyond what
 they vary by, at the 5 % level of Student's t; with fewer than three trials nothing can be decided.
+
+Random splits of the same rows overlap, so their differences vary by less than those of new data would. Nadeau and Bengio
+(Inference for the generalization error, Machine Learning 52, 2003) add the ratio of test to training rows to 1/n in the
+variance of the mean: `overlap`. It is 0 where each trial draws its own data.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,19 +28,36 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), error
 
 
-def is_higher(values: Sequence[float], others: Sequence[float]) -> bool | None:
+def is_higher(values: Sequence[float], others: Sequence[float], overlap: float = 0.0) -> bool | None:
     """Whether values are higher than others of the same trials; None if that is within the noise."""
+    n = len(values)
     difference, error = mean_and_error(np.subtract(values, others).tolist())
-    if error is None or len(values) < FEWEST:
+    if error is None or n < FEWEST:
         return None
-    if abs(difference) <= student.ppf(LEVEL, len(values) - 1) * error:
+    if abs(difference) <= student.ppf(LEVEL, n - 1) * error * np.sqrt(1.0 + n * overlap):
         return None
     return difference > 0.0
 
 
-def is_lower(values: Sequence[float], others: Sequence[float]) -> bool | None:
+def is_lower(values: Sequence[float], others: Sequence[float], overlap: float = 0.0) -> bool | None:
     """Whether values are lower than others of the same trials; None if that is within the noise."""
-    return is_higher(others, values)
+    return is_higher(others, values, overlap)
+
+
+def unless_open_ended(is_better: bool | None, ours: bool, theirs: bool) -> bool | None:
+    """Return whether we are better; None if the losing method's best value is at the end of its grid.
+
+    A value beyond the end might win. ``ours`` and ``theirs`` say whose best value is at the end.
+    """
+    return None if (theirs if is_better else ours) else is_better
+
+
+def any_holds(decided: Iterable[bool | None]) -> bool | None:
+    """Whether at least one part of a claim holds; None if none does but some are undecided."""
+    parts = list(decided)
+    if True in parts:
+        return True
+    return None if None in parts or not parts else False
 
 
 def all_hold(decided: Iterable[bool | None]) -> bool | None:
@@ -45,3 +66,22 @@ def all_hold(decided: Iterable[bool | None]) -> bool | None:
     if False in parts:
         return False
     return None if None in parts or not parts else True
+
+
+def counted(values: Sequence[float | str | None]) -> str:
+    """Return how often each value was chosen.
+
+    Examples
+    --------
+    >>> from nearer.papers.statistics import counted
+    >>> counted([0.1, 1.0, 0.1, None])
+    '0.1 (2), 1 (1)'
+    """
+    known = sorted(value for value in values if value is not None)
+    texts = [
+        f"{float(f'{value:.2g}'):g}"
+        if isinstance(value, float)
+        else format(value, "," if isinstance(value, int) else "")
+        for value in known
+    ]
+    return ", ".join(f"{text} ({texts.count(text)})" for text in dict.fromkeys(texts))
