@@ -14,7 +14,15 @@ import sys
 from pathlib import Path
 
 from nearer.papers.records import duration_of, write_record
-from nearer.papers.report import markdown_table, notes_of, read_records, summary, verdict_text, write_figure
+from nearer.papers.report import (
+    claim_text,
+    markdown_table,
+    notes_of,
+    read_records,
+    summary,
+    verdict_text,
+    write_figure,
+)
 
 MARK = re.compile(r"<!-- (verdicts|table|figure): ([\w-]+)(?: ([\w-]+))? -->")
 SUMMARY = "<!-- summary -->"
@@ -53,7 +61,7 @@ def render(what: str, record: dict, path: Path, address: str, heading: bool) -> 
         parts.append(f"*{'. '.join(f'{text[:1].upper()}{text[1:]}' for text in notes)}.*")
     rows = [
         {
-            "claim": row["claim"],
+            "claim": claim_text(row),
             "verdict": verdict_text(row["holds"], record["scale"]),
             "measured": row["measured"],
         }

@@ -175,3 +175,16 @@ def test_a_batch_method_at_the_end_of_its_grid_levels_off_undecided():
     assert levels_off().holds is True
     assert levels_off(5).holds is levels_off(10).holds is None
     assert "at the end of its grid" in levels_off(5).measured
+
+
+def test_an_error_that_hardly_falls_has_levelled_off():
+    def ends_early(end, n_seeds=3):
+        values = {3000: 0.4, 10_000: end}
+        curve = erkle.Curve((n, {s: x * (1 + 0.01 * s) for s in range(n_seeds)}) for n, x in values.items())
+        return erkle.Figure1ab.ends_early("steps of 1/j", curve)
+
+    assert ends_early(0.39).holds is True
+    assert ends_early(0.35).holds is False
+    assert ends_early(0.39, n_seeds=2).holds is None
+    assert "falls by 13 %" in ends_early(0.35).measured
+    assert erkle.Figure1ab.ends_early("steps of 1/j", curve({0: 0.3})).holds is None

@@ -445,7 +445,7 @@ def test_cells_of_markdown(toy, log, tmp_path):
     record, _ = run_experiment("toy", toy, "tiny", tmp_path)
     text = markdown(record)
     assert text.startswith("## Squares & pauses\n\n**Numbers below <20> replace all numbers.**")
-    assert "- roots are whole: **does not hold at this size**. root of 2" in text
+    assert "- ours: roots are whole: **does not hold at this size**. root of 2" in text
 
 
 def test_a_verdict_below_the_full_scale_is_about_that_size():
@@ -513,7 +513,7 @@ def test_the_report_is_one_well_formed_page_with_every_verdict(toy, log, tmp_pat
     assert outline.open == []
     text = " ".join("".join(outline.text).split())
     for verdict in record["verdicts"]:
-        assert verdict["claim"] in text
+        assert ("ours: " if verdict["ours"] else "") + verdict["claim"] in text
         assert verdict["measured"] in text
         assert f"'{json.dumps(verdict['holds'])}'>{verdict_text(verdict['holds'], 'tiny')}<" in page
     assert page.count("<td>tiny, stand-in</td>") == len(record["verdicts"]) + 1  # and in the summary

@@ -250,8 +250,21 @@ def test_the_page_names_the_data_that_cannot_be_downloaded():
     assert set(re.findall(r"`(\w+)`", sentence)) == by_hand
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "holds"), [(1.0, 1.0, True), (1.9, 1.0, None), (2.2, 1.0, None), (5.0, 1.0, False)]
-)
-def test_one_timing_of_each_decides_only_large_ratios(ours, theirs, holds):
-    assert sdca.is_at_most_twice(ours, theirs) is holds
+def test_one_fit_of_each_decides_nothing_however_many_the_queries():
+    results = [
+        (
+            {"method": method, "n": 10},
+            {
+                "mAP": mAP,
+                "standard error": 0.0,
+                "seconds": 1.0,
+                "chosen": None,
+                "tried": [],
+                "precisions": [mAP] * 4,
+            },
+        )
+        for method, mAP in (("OASIS", 0.2), ("SDCA", 0.5))
+    ]
+    verdicts = sdca.Table4().verdicts(sdca.Table4().table(results), results)
+    assert [verdict.holds for verdict in verdicts] == [None] * 3
+    assert verdicts[0].measured.endswith("OASIS -0.3000 ± 0.0000")

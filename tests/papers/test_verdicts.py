@@ -36,6 +36,7 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
         f"Before.\n\n*{toy.stand_in[:1].upper()}{toy.stand_in[1:]}. Fewer numbers than the paper's.*"
     )
     assert "| squares grow & grow | holds | 20 <squares> |" in page
+    assert "| ours: roots are whole | does not hold | root of 2 |" in page
     assert "| all numbers | cannot be decided here | not these |" in page
     assert "![Squares & pauses](papers/records/toy-squares-full.svg)" in page
     assert "| 19 | 361 | – |" in page
@@ -53,7 +54,7 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
 def test_the_summary_counts_verdicts(toy, log, tmp_path, verdicts):
     run_experiment("toy", toy, "full", tmp_path)
     row = verdicts.insert_records("<!-- summary -->", tmp_path).splitlines()[-1]
-    assert row == "| Squares & pauses | full, reduced, stand-in | 0.0 minutes | 1 | 1 | 1 |"
+    assert row == "| Squares & pauses | full, reduced, stand-in | 0.0 minutes | 1 | 0 | 1 | 0 of 1 |"
     assert verdicts.insert_records("<!-- summary -->", tmp_path / "none") == "There are no records yet."
 
 

@@ -51,7 +51,9 @@ class Squares(Experiment):
             Verdict(
                 "squares grow & grow", all(row["a|b"] >= row["number"] for row in table), f"{len(table)} <squares>"
             ),
-            Verdict("roots are whole", all(result["root"] % 1 == 0 for _, result in results), "root of 2"),
+            Verdict(
+                "roots are whole", all(result["root"] % 1 == 0 for _, result in results), "root of 2", ours=True
+            ),
             Verdict("all numbers", None, "not these"),
         ]
 

@@ -22,21 +22,24 @@ Trial = dict[str, Any]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim of the paper holds in what was measured.
+    """Whether a claim, of the paper or ours, holds in what was measured.
 
     Attributes
     ----------
     claim : str
-        What the paper says, in our words.
+        What the paper says, in our words, or what else is worth knowing.
     holds : bool or None
         None if the claim cannot be decided: at this size, with a stand-in for the data, or within the noise.
     measured : str
         The figures on which this rests.
+    ours : bool
+        Whether the claim is not the paper's: such as a comparison with a method that it does not have.
     """
 
     claim: str
     holds: bool | None
     measured: str
+    ours: bool = False
 
 
 class Experiment(ABC):

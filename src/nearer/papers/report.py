@@ -74,6 +74,11 @@ def markdown_table(rows: list[Row]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
+def claim_text(verdict: Row) -> str:
+    """Return a claim in words, which say whether it is ours."""
+    return f"ours: {verdict['claim']}" if verdict.get("ours") else str(verdict["claim"])
+
+
 def verdict_text(holds: bool | None, scale: str) -> str:
     """Return a verdict in words: below the paper's size, it is about that size only."""
     if holds is None:
@@ -87,7 +92,7 @@ def markdown(record: Row, heading: str = "##") -> str:
     parts += [f"**{text[:1].upper()}{text[1:]}.**" for text in notes_of(record)]
     parts.append(markdown_table(record["table"]))
     verdicts = [
-        f"- {verdict['claim']}: **{verdict_text(verdict['holds'], record['scale'])}**. {verdict['measured']}"
+        f"- {claim_text(verdict)}: **{verdict_text(verdict['holds'], record['scale'])}**. {verdict['measured']}"
         for verdict in record["verdicts"]
     ]
     parts += ["\n".join(verdicts)] if verdicts else []
@@ -223,10 +228,11 @@ def read_records(folder: Path) -> list[tuple[Experiment, Row, Path]]:
 
 
 def summary(records: Iterable[tuple[Experiment, Row, Path]]) -> list[Row]:
-    """Return a row per record: its size, how long it took, and how many claims hold."""
+    """Return a row per record: its size, how long it took, how many of the paper's claims hold, and of ours."""
     rows: list[Row] = []
     for _, record, _ in records:
-        decided = [verdict["holds"] for verdict in record["verdicts"]]
+        decided = [verdict["holds"] for verdict in record["verdicts"] if not verdict.get("ours")]
+        ours = [verdict["holds"] for verdict in record["verdicts"] if verdict.get("ours")]
         rows.append(
             {
                 "experiment": record["title"],
@@ -235,6 +241,7 @@ def summary(records: Iterable[tuple[Experiment, Row, Path]]) -> list[Row]:
                 "hold": decided.count(True),
                 "do not hold": decided.count(False),
                 "not decided": decided.count(None),
+                "ours that hold": f"{ours.count(True)} of {len(ours)}" if ours else "",
             }
         )
     return rows
@@ -258,7 +265,7 @@ def report(records: Iterable[tuple[Experiment, Row, Path]]) -> str:
         for verdict in record["verdicts"]:
             text = verdict_text(verdict["holds"], record["scale"])
             state = f"<span class='{json.dumps(verdict['holds'])}'>{text}</span>"
-            claim, measured = html.escape(verdict["claim"]), html.escape(verdict["measured"])
+            claim, measured = html.escape(claim_text(verdict)), html.escape(verdict["measured"])
             cells = (anchor, html.escape(size_of(record)), claim, state, measured)
             page.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     page.append("</table></div>")
