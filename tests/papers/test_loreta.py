@@ -82,6 +82,30 @@ def test_values_are_chosen_without_the_test_rows_of_any_split(name, data_set, mo
         assert (part.X != split.X).nnz == 0
 
 
+def test_documents_are_chosen_by_the_inner_split_of_each_split(monkeypatch):
+    random = np.random.default_rng(0)
+    counts, y = csr_array(random.poisson(0.3, size=(60, 30)).astype(float)), np.repeat([0, 1, 2], 20)
+    seen = []
+
+    def course(part, method, terms, rank, size, stops, seed):
+        seen.append(part)
+        return [0.1] * len(stops)
+
+    monkeypatch.setattr(loreta, "load_newsgroups_counts", lambda: (counts, y))
+    monkeypatch.setattr(loreta, "low_rank_course", course)
+    monkeypatch.setattr(Documents, "inner", lambda part: ("the inner split of", part))
+    trial = {"method": "LORETA", "terms": 20, "rank": 2, "splits": 2, "documents": 60, "stops": [10, 20]}
+    loreta.Figure3().run(trial)
+    judged = [place for place, part in enumerate(seen) if isinstance(part, Documents)]
+    assert len(judged) == 2  # once per split, at its end
+    start = 0
+    for place in judged:
+        assert all(part == ("the inner split of", seen[place]) for part in seen[start:place])
+        assert place - start > 3
+        start = place + 1
+    assert start == len(seen)
+
+
 def test_what_is_chosen_does_not_depend_on_the_held_out_rows():
     random = np.random.default_rng(0)
     X, Y = (csr_array((random.random((120, n)) < 0.3).astype(float)) for n in (12, 8))

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from extras import needs
 from nearer import __version__, datasets
 from nearer.cli.app import app
-from nearer.papers import Verdict, provenance, run, sdca
+from nearer.papers import Verdict, lock, provenance, run, sdca
 from nearer.papers.records import duration_of, partial_path, read_record, record_path
 from nearer.papers.report import (
     figure_of,
@@ -187,7 +187,7 @@ def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, mo
     path = record_path(tmp_path, "toy", toy, "tiny")
     run_experiment("toy", toy, "tiny", tmp_path)
     old = path.read_text()
-    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 0.0})  # one trial less
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 1e-9})
     with pytest.warns(UserWarning, match=r"has other trials.*it was renamed to toy-squares-tiny\.json\.old$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert path.with_name("toy-squares-tiny.json.old").read_text() == old
@@ -195,6 +195,27 @@ def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, mo
     with pytest.warns(UserWarning, match=r"is not the record of an experiment.*\.json\.old2$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert numbers_in(log) == [0, 1, 2, 0, 1, 0, 1]
+
+
+def test_of_other_trials_those_that_are_still_wanted_are_kept(toy, log, tmp_path, monkeypatch):
+    trials = type(toy).trials
+    monkeypatch.setattr(type(toy), "trials", lambda self, n, pause, start=0: trials(self, n, pause)[start:][::-1])
+    first, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    old = record_path(tmp_path, "toy", toy, "tiny").read_text()
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 4, "pause": 0.0, "start": 1})
+    with pytest.warns(UserWarning, match=r"no longer has: it was copied to toy-squares-tiny\.json\.old$"):
+        second, fresh = run_experiment("toy", toy, "tiny", tmp_path)
+    assert fresh
+    assert numbers_in(log) == [2, 1, 0, 3]
+    assert [line["trial"]["number"] for line in second["trials"]] == [3, 2, 1]
+    assert second["trials"][1:] == first["trials"][:2]
+    assert [earlier["trials"] for earlier in second["earlier runs"]] == [2]
+    assert record_path(tmp_path, "toy", toy, "tiny").with_name("toy-squares-tiny.json.old").read_text() == old
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 4, "pause": 0.0, "start": 2})
+    with pytest.warns(UserWarning, match=r"copied to toy-squares-tiny\.json\.old2$"):
+        third, _ = run_experiment("toy", toy, "tiny", tmp_path)
+    assert [earlier["trials"] for earlier in third["earlier runs"]] == [1, 1]
+    assert numbers_in(log) == [2, 1, 0, 3]
 
 
 def test_a_record_that_the_code_cannot_evaluate_is_an_error_and_stays(toy, log, tmp_path, monkeypatch):
@@ -328,6 +349,9 @@ def test_the_hash_is_of_code_without_comments_and_docstrings(tmp_path):
     assert hash_of(SOURCE.replace("return", "# a comment\n    return")) == first
     assert hash_of(SOURCE.replace("2 *", "3 *")) != first
     assert hash_of(SOURCE, "other.py") != first
+    method = "class Table:\n    def {}(self):\n        return {}\n"
+    assert hash_of(method.format("verdicts", 1)) == hash_of(method.format("verdicts", 2))
+    assert hash_of(method.format("run", 1)) != hash_of(method.format("run", 2))
 
 
 def test_the_hash_is_of_what_trials_depend_on(tmp_path, toy, monkeypatch):
@@ -382,6 +406,12 @@ def test_the_time_of_trials_is_processor_time(toy, log, tmp_path):
     assert 0 < record["processor seconds"] < 1
     assert duration_of(record) == "0.0 minutes of processor time"
     assert duration_of({"seconds": 90.0}) == "1.5 minutes of trials"
+    both = {"seconds": 90.0, "processor seconds": 30.0}
+    assert duration_of(both) == "1.5 minutes of trials and 0.5 minutes of processor time"
+    assert run._time_of([{"processor seconds": 10.0}], {"seconds": 90.0}) == {
+        "seconds": 90.0,
+        "processor seconds": 10.0,
+    }
 
 
 def test_a_record_says_of_what_it_is(toy, log, tmp_path):
@@ -587,7 +617,7 @@ def test_a_second_process_at_the_same_record_is_refused(toy, log, tmp_path):
 
 def test_a_lock_that_was_removed_while_it_was_opened_is_no_lock(tmp_path, monkeypatch):
     needs("fcntl")
-    path, flock, calls = tmp_path / "results.jsonl", run.fcntl.flock, []
+    path, flock, calls = tmp_path / "results.jsonl", lock.fcntl.flock, []
 
     def lock_what_is_removed_at_first(file, how):
         flock(file, how)
@@ -595,11 +625,11 @@ def test_a_lock_that_was_removed_while_it_was_opened_is_no_lock(tmp_path, monkey
         if len(calls) == 1:
             path.with_suffix(".lock").unlink()  # as whoever held it before does
 
-    monkeypatch.setattr(run.fcntl, "flock", lock_what_is_removed_at_first)
-    with run._exclusive_lock(path):
+    monkeypatch.setattr(lock.fcntl, "flock", lock_what_is_removed_at_first)
+    with lock.exclusive_lock(path):
         assert len(calls) == 2
         assert path.with_suffix(".lock").exists()
-        with pytest.raises(OSError, match="in use by another process"), run._exclusive_lock(path):
+        with pytest.raises(OSError, match="in use by another process"), lock.exclusive_lock(path):
             pass
     assert not path.with_suffix(".lock").exists()
 
@@ -611,10 +641,10 @@ def test_only_a_file_system_without_locks_does_without(tmp_path, monkeypatch, nu
     def refuses(file, how):
         raise OSError(number, "no")
 
-    monkeypatch.setattr(run.fcntl, "flock", refuses)
+    monkeypatch.setattr(lock.fcntl, "flock", refuses)
     with (
         pytest.raises(OSError, match="no") if raises else nullcontext(),
-        run._exclusive_lock(tmp_path / "a.jsonl"),
+        lock.exclusive_lock(tmp_path / "a.jsonl"),
     ):
         pass
 
@@ -751,6 +781,15 @@ def test_all_goes_on_after_a_failure_and_again_is_said_once(toy, log, tmp_path, 
     assert 'failed: toy squares, trial {"number": 1' in told
     nearer(*command)  # runs what is left, and nothing of roots again
     assert numbers_in(log) == [0, 1, 2] * 2 + [0] + [0, 1, 2] + [1, 2]
+
+    def draws_nothing(self, figure, results):
+        if self.name == "squares":
+            raise ZeroDivisionError("no lines")
+
+    monkeypatch.setattr(type(toy), "draw", draws_nothing)
+    told = nearer(*command, code=2).output
+    assert "failed: toy squares, its figure or its table as text: ZeroDivisionError: no lines" in told
+    assert "toy roots: " in told
 
 
 def test_ctrl_c_says_how_to_resume(toy, log, tmp_path, monkeypatch):

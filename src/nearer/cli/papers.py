@@ -127,7 +127,7 @@ def _selected(names: list[str]) -> list[tuple[str, Any]]:
 def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, again: bool, quiet: bool) -> None:
     from nearer.papers.records import partial_path, record_path
     from nearer.papers.report import require_matplotlib
-    from nearer.papers.run import run_experiment, set_aside
+    from nearer.papers.run import naming, run_experiment, set_aside
 
     selected = _selected(names)
     if any(experiment.has_figure for _, experiment in selected):
@@ -151,6 +151,8 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
         path = record_path(out, paper, experiment, scale)
         try:
             record, fresh = run_experiment(paper, experiment, scale, out, n_jobs=n_jobs, verbose=not quiet)
+            with naming(f"{paper} {experiment.name}, its figure or its table as text"):
+                _write_outputs(experiment, record, path)
         except KeyboardInterrupt:
             command = "this command without --again" if again else "the same command"
             print_note(f"the results so far are kept in {partial_path(path)}; {command} resumes")
@@ -160,7 +162,6 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
                 raise
             failed.append(f"failed: {error}")
             continue
-        _write_outputs(experiment, record, path)
         _print_outcome(paper, experiment, record, path, fresh)
     for text in failed:
         print_note(text)

@@ -1,7 +1,7 @@
 """The experiments of four papers: every table and figure, rerun with one command.
 
 ``nearer papers`` lists them, ``nearer papers run sdca table2`` reruns one. Each paper is one file, which tells its
-protocol from top to bottom with the public estimators only.
+protocol from top to bottom: with the public estimators, and in plain numpy where the library has no such method.
 """
 
 from importlib import import_module

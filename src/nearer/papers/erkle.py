@@ -26,7 +26,7 @@ from scipy.stats import t as student
 from nearer import ComparisonKernel, Comparisons, OnlineKernel
 from nearer.datasets import load_cars, load_food73, load_music
 from nearer.losses import as_loss
-from nearer.papers.experiment import Experiment, Row, Trial, Verdict
+from nearer.papers.experiment import Experiment, Results, Row, Trial, Verdict
 from nearer.papers.figures import share_legend
 from nearer.papers.grid import by_factor, is_at_end, search_grid
 from nearer.papers.statistics import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int32]
 Kernel = NDArray[np.float64]
-Results = Sequence[tuple[Trial, Any]]
 
 # τ: ten values, as many as in the paper, which does not say which; more if the best is the largest or the smallest
 TAUS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -77,7 +76,7 @@ def share_wrong(kernel: Kernel, rows: Rows) -> float:
     """Return the share of triplets that a kernel does not satisfy; ties are not satisfied."""
     a, b, c = rows.T
     less = kernel.diagonal() - 2.0 * kernel  # d²(a, x) without K_aa, in row a
-    return float(np.mean(less[a, b] >= less[a, c]))
+    return float(np.mean(~(less[a, b] < less[a, c])))  # those that are not numbers are wrong as well
 
 
 def rank(kernel: Kernel) -> int:
@@ -302,7 +301,7 @@ def curves(results: Results, measured: str, along: str = "answers", **where: Any
             continue
         for point in points:
             chosen_by = point.get("chosen by")
-            setting = "δ" if "delta" in point or trial["method"].startswith("CKL") else "τ"
+            setting = "δ" if "delta" in point or trial["method"] == "CKL-Batch, published code" else "τ"
             label = trial["method"] + (f", {setting} by {chosen_by}" if chosen_by else "")
             curve = by_method.setdefault(label, Curve())
             curve.setdefault(point[along], {})[trial["seed"]] = point[measured]
@@ -1051,20 +1050,29 @@ class Figure2(Experiment):
             row_of(name, curve, seconds=mean_at(seconds[name]))
             for name, curve in self.by_steps(results, "test").items()
         ]
+        for method, (answers, counts) in self.eigenproblems(results).items():
+            rows.append(
+                {
+                    "method": f"{method}, eigenproblems",
+                    "answers": answers,
+                    "trials": len(counts),
+                    "eigenproblems": float(np.mean(counts)),
+                    "skipped": 1.0 - float(np.mean(counts)) / answers,
+                    "paper": "724 of 10,000 (93 % skipped)",
+                }
+            )
+        return rows
+
+    @staticmethod
+    def eigenproblems(results: Results) -> dict[str, tuple[int, list[int]]]:
+        """Return per method after how many answers they were counted, and how many there were in each trial."""
+        found: dict[str, tuple[int, list[int]]] = {}
         for trial, points in results:
             if "eigenproblems" in points[-1]:
-                last = points[-1]
-                rows.append(
-                    {
-                        "method": f"{trial['method']}, eigenproblems",
-                        "answers": last["answers"],
-                        "trials": 1,
-                        "eigenproblems": last["eigenproblems"],
-                        "skipped": 1.0 - last["eigenproblems"] / last["answers"],
-                        "paper": "724 of 10,000 (93 % skipped)",
-                    }
+                found.setdefault(trial["method"], (points[-1]["answers"], []))[1].append(
+                    points[-1]["eigenproblems"]
                 )
-        return rows
+        return found
 
     def draw(self, figure: "Figure", results: Results) -> None:
         """Draw seconds and error against triplets."""
@@ -1089,23 +1097,23 @@ class Figure2(Experiment):
         """Check the eigenproblems, the time and the error."""
         errors, seconds = self.by_steps(results, "test"), self.seconds(results)
         ours = next(name for name in errors if "ERKLE" in name)
-        counted = {
-            trial["method"]: (points[-1], trial) for trial, points in results if "eigenproblems" in points[-1]
-        }
-        large = results[0][0]["n_objects"] == 5000
+        n_objects, n_answers = results[0][0]["n_objects"], results[0][0]["answers"]
+        large = n_objects == 5000
         called = {
             "as printed": "as printed",
             ours: "OnlineKernel, which does not renew λ̂ for more than 150 objects",
         }
         verdicts = []
-        for name, (last, trial) in counted.items():
-            holds = False if last["eigenproblems"] > 800 else last["answers"] == trial["answers"] or None
-            seen = f"the first {last['answers']:,} of {trial['answers']:,} triplets"
+        for name, (answers, counts) in self.eigenproblems(results).items():
+            holds = False if min(counts) > 800 else (answers == n_answers and max(counts) <= 800) or None
+            trials = f" on average in {len(counts)} trials" if len(counts) > 1 else ""
             verdicts.append(
                 Verdict(
-                    f"93 % of the projections are skipped: 724 eigenproblems in 10,000 triplets ({called[name]})",
+                    "93 % of the projections are skipped: 724 eigenproblems in 10,000 triplets, here at most 800 "
+                    f"({called[name]})",
                     holds if large else None,
-                    f"{last['eigenproblems']:,} eigenproblems in {seen}, {trial['n_objects']:,} points",
+                    f"{np.mean(counts):,.0f} eigenproblems{trials} in the first {answers:,} of {n_answers:,} triplets, "
+                    f"{n_objects:,} points",
                     ours=name == ours,
                 )
             )

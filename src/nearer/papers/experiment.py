@@ -18,6 +18,7 @@ SCALES = ("tiny", "quick", "full")  # tiny is for the tests: a few seconds, and 
 
 Row = dict[str, Any]
 Trial = dict[str, Any]
+Results = Sequence[tuple[Trial, Any]]  # trials with what each of them measured
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["by_factor", "is_at_end", "search_grid"]
+__all__ = ["by_factor", "chose_end", "is_at_end", "search_grid"]
 
 Beyond = Callable[[float, bool], float | None]
 
@@ -49,3 +49,8 @@ def by_factor(factor: float, lowest: float = 1e-9, highest: float = 1e9) -> Beyo
 def is_at_end(value: float, tried: Any) -> bool:
     """Whether a value is the largest or the smallest of several that were tried; zero, no penalty, is no end."""
     return len(tried) > 1 and value != 0.0 and value in (min(tried), max(tried))
+
+
+def chose_end(result: dict[str, Any]) -> bool:
+    """Whether the value that a trial chose is at the end of those it tried, so that one beyond it may be better."""
+    return is_at_end(result["chosen"], result.get("tried") or ())

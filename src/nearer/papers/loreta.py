@@ -27,7 +27,8 @@ from nearer import LEGO, BilinearSimilarity, InformationGain, LabelRanker, LowRa
 from nearer.datasets import load_corel5k, load_delicious, load_newsgroups_counts
 from nearer.iterative import DivergedError
 from nearer.metrics import label_ranking_map, mean_average_precision
-from nearer.papers.experiment import Experiment, Row, Trial, Verdict
+from nearer.papers.experiment import Experiment, Results, Row, Trial, Verdict
+from nearer.papers.figures import share_legend
 from nearer.papers.grid import search_grid
 from nearer.papers.statistics import (
     FEWEST,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Results = Sequence[tuple[Trial, Any]]
 INNER = 100  # the seed of inner splits; those of the others are 0, 1, 2, …
 SHARE = 0.8  # of an inner split, to learn from
 OUTER_SHARE = 0.65  # of the documents, as printed
@@ -125,6 +125,11 @@ def chosen_columns(result: Row) -> Row:
         return {"step size": None, "steps": None, "inner mAP": None}
     counts = {key: counted(result[key]) for key in ("step size", "steps")}
     return {**counts, "inner mAP": float(np.mean(result["inner mAP"]))}
+
+
+def at_most(steps: int) -> str:
+    """Return up to how many steps methods are compared, for claims: more might change the order."""
+    return f" (after at most {steps:,} steps)"
 
 
 def compared(values: Sequence[float], others: Sequence[float]) -> str:
@@ -443,18 +448,19 @@ class Figure3(Experiment):
         at_limit = {(t["method"], t["rank"] or t["terms"]) for t, r in results if _is_at_limit(r)}
         ranks = sorted(rank for method, rank in values if method == "LORETA")
         sides = sorted({trial["terms"] for trial, _ in results if trial["method"] in FULL})
+        within = at_most(max(max(trial.get("stops", [0])) for trial, _ in results))
         found = []
         for method in self.curves:
             for other in ("PA", "GD-PSD"):
                 if (other, ranks[0]) in values:
                     same_rank = {rank: (other, rank) for rank in ranks}
-                    found.append(self._compare(values, method, same_rank, other, at_limit))
+                    found.append(self._compare(values, method, same_rank, other, at_limit, within))
             for side, memory in zip(sides, ("the same", "four times the"), strict=False):
                 best = max((key for key in values if key[1] == side), key=lambda key: np.mean(values[key]))
                 name = f"{best[0]}, the best full matrix of {memory} memory,"
-                found.append(self._compare(values, method, dict.fromkeys(ranks, best), name, at_limit))
+                found.append(self._compare(values, method, dict.fromkeys(ranks, best), name, at_limit, within))
         same_rank = {rank: ("LORETA", rank) for rank in ranks}
-        found.append(self._compare(values, "LORETA-PSD", same_rank, "LORETA", at_limit))
+        found.append(self._compare(values, "LORETA-PSD", same_rank, "LORETA", at_limit, within))
         if sides:
             found.append(self._improvement(values, sides[0]))
         found.append(self._learns_faster(results, ranks))
@@ -573,7 +579,12 @@ class Figure3(Experiment):
 
     @staticmethod
     def _compare(
-        values: dict[Any, Any], method: str, others: dict[int, Any], name: str, at_limit: set[Any]
+        values: dict[Any, Any],
+        method: str,
+        others: dict[int, Any],
+        name: str,
+        at_limit: set[Any],
+        within: str = "",
     ) -> Verdict:
         """Return whether a method is better at every rank."""
         better = {
@@ -586,7 +597,7 @@ class Figure3(Experiment):
         }
         behind = [rank for rank, is_better in better.items() if not is_better]
         return Verdict(
-            f"{method} is better than {name} at every rank",
+            f"{method} is better than {name} at every rank{within}",
             all_hold(better.values()),
             "; ".join(
                 f"rank {rank}: {compared(values[method, rank], values[key])}" for rank, key in others.items()
@@ -605,7 +616,8 @@ def _is_at_limit(result: Row) -> bool:
         if best in (grid_value(LOWEST), grid_value(HIGHEST)):
             sizes = sorted(tried, key=float)
             first, second = (sizes[0], sizes[1]) if best == grid_value(LOWEST) else (sizes[-1], sizes[-2])
-            if max(tried[first]) > max(tried[second]) + PLATEAU:
+            n_common = min(len(tried[first]), len(tried[second]))  # the best size has more looks
+            if max(tried[first][:n_common]) > max(tried[second][:n_common]) + PLATEAU:
                 return True
     return False
 
@@ -620,7 +632,8 @@ def _line(axes: "Axes", result: Row, **how: Any) -> None:
 # 7.2: rankings of labels.
 
 LOADERS: dict[str, Callable[[], Any]] = {"corel5k": load_corel5k, "delicious": load_delicious}
-STARTS = ("zero", "identity", "gaussian")
+STARTS = ("zero", "identity", "standard normal")
+SCALED = "gaussian"  # ours: normal factors that are scaled such that scores are of size one
 SUBGRADIENTS = ("printed", "exact")
 # By method, its solver, and the middle of the first three step sizes for the printed and the exact subgradient.
 RANKERS: dict[str, tuple[Any, dict[str, int]]] = {
@@ -683,7 +696,11 @@ def ranker(part: Labelled, trial: Trial, init: str | None, step_size: float, ste
     """Return a ranker, fitted to the rows to learn from."""
     how: dict[str, Any] = {"rank": trial["rank"], "n_steps": steps, "random_state": seed}
     how["learning_rate"] = step_size * part.unit(trial["method"])
-    if init is not None:
+    if init == "standard normal":
+        random = np.random.default_rng([3, seed])
+        sizes = part.Y.shape[1], part.X.shape[1] + 1  # and the constant feature
+        how["init"] = tuple(random.normal(size=(size, trial["rank"])) for size in sizes)
+    elif init is not None:
         how["init"] = init
     if trial["method"] == WARP:
         model = LabelRanker(**how, negatives="warp")
@@ -727,7 +744,8 @@ def choose_for_labels(part: Labelled, trial: Trial, init: str | None, seed: int)
 class Figure4(Experiment):
     """Ranking of the labels of images (corel5k) over the rank.
 
-    As printed: five random splits. LORETA and PA from each of the three initial models of 7.2.1, over the rank; the
+    As printed: five random splits. LORETA and PA from each of the three initial models of 7.2.1, of which the Gaussian
+    one has factors of standard normal entries, over the rank; the
     matrix perceptron and the group perceptron, whose matrices are full. Every step scores all labels of a row. mAP is
     that of the label rankings of test rows. Step sizes by validation, for each model at its own rank, and for each split
     on an inner 80/20 split of its training part.
@@ -736,9 +754,10 @@ class Figure4(Experiment):
     for each label that it violates. All methods run along both.
 
     Not in the paper: label popularity, which ignores the features; ridge regression on the label columns, its penalty
-    chosen by a fifth of the training rows, which a user would take; and LORETA with WARP, which the paper leaves to
-    future work. Where it is silent: 80 % of the rows to learn from, a constant feature, and Gaussian factors that are
-    scaled such that scores are of size one. Step sizes are in units of one over the mean squared length of rows.
+    chosen by a fifth of the training rows, which a user would take; LORETA with WARP, which the paper leaves to
+    future work; and a start ("gaussian") from normal factors that are scaled such that scores are of size one. Where it
+    is silent: 80 % of the rows to learn from, and a constant feature. Step sizes are in units of one over the mean
+    squared length of rows.
     """
 
     name = "figure4"
@@ -750,10 +769,10 @@ class Figure4(Experiment):
     )
     sizes: ClassVar = {
         "tiny": {"ranks": [5], "inits": ["zero"], "splits": 1, "steps": [300], "rows": 500},
-        "quick": {"ranks": [10, 50], "inits": list(STARTS), "splits": 3, "steps": [10_000], "rows": None},
+        "quick": {"ranks": [10, 50], "inits": [*STARTS, SCALED], "splits": 3, "steps": [10_000], "rows": None},
         "full": {
             "ranks": [10, 20, 50, 100],
-            "inits": list(STARTS),
+            "inits": [*STARTS, SCALED],
             "splits": 5,
             "steps": [10_000, 40_000],
             "rows": None,
@@ -810,7 +829,7 @@ class Figure4(Experiment):
         figure.set_size_inches(12.0, 5.0)
         axes = figure.subplots(1, 4, sharey=True, width_ratios=[3, 1.1, 3, 1.1])
         styles = {"LORETA": "-", "PA": "--", WARP: ":"}
-        colors = dict(zip(STARTS, ("#1f77b4", "#d62728", "#2ca02c"), strict=True))
+        colors = dict(zip((*STARTS, SCALED), ("#1f77b4", "#d62728", "#9467bd", "#2ca02c"), strict=True))
         baselines = results[0][1]
         for column, subgradient in enumerate(SUBGRADIENTS):
             left, right = axes[2 * column], axes[2 * column + 1]
@@ -840,8 +859,7 @@ class Figure4(Experiment):
             left.set_xticks(sorted({trial["rank"] for trial, _ in results if trial["rank"]}))
             left.set_ylim(bottom=0.0)
         axes[0].set_ylabel("mAP of label rankings")
-        handles, names = axes[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=5, fontsize=8)
+        share_legend(figure, 5)
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare LORETA with the others, from the start that is best on the inner split, for both subgradients."""
@@ -852,7 +870,7 @@ class Figure4(Experiment):
             found += self._against_others(which, models, results[0][1])
             starts: dict[int, dict[str, list[float]]] = {}
             for trial, result in models:
-                if trial["method"] == "LORETA":
+                if trial["method"] == "LORETA" and trial["init"] in STARTS:
                     starts.setdefault(trial["rank"], {})[trial["init"]] = result["mAP"]
             if all(len(values) == len(STARTS) for values in starts.values()):
                 found += self._of_starts(which, dict(sorted(starts.items())))
@@ -861,6 +879,7 @@ class Figure4(Experiment):
     @staticmethod
     def _against_others(which: str, models: Results, baselines: Row) -> list[Verdict]:
         """Compare LORETA with each other method at every rank."""
+        within = at_most(models[0][0]["steps"][-1])
         starts_of: dict[tuple[str, Any], list[Row]] = {}
         for trial, result in models:
             starts_of.setdefault((trial["method"], trial["rank"]), []).append(result)
@@ -873,7 +892,7 @@ class Figure4(Experiment):
             }
             found.append(
                 Verdict(
-                    f"{which}, LORETA is significantly better than {_called(other)} at every rank",
+                    f"{which}, LORETA is significantly better than {_called(other)} at every rank{within}",
                     all_hold(is_higher(ours[rank], value, OVERLAP) for rank, value in theirs.items()),
                     "; ".join(f"rank {rank}: {compared(ours[rank], value)}" for rank, value in theirs.items()),
                     ours=other in baselines,  # with which the paper does not compare
@@ -952,7 +971,7 @@ class Figure4Delicious(Figure4):
     )
     sizes: ClassVar = {
         "tiny": Figure4.sizes["tiny"],
-        "quick": {"ranks": [50], "inits": list(STARTS), "splits": 3, "steps": [10_000], "rows": 4_000},
+        "quick": {"ranks": [50], "inits": [*STARTS, SCALED], "splits": 3, "steps": [10_000], "rows": 4_000},
         "full": {**Figure4.sizes["full"], "ranks": [10, 50, 150]},
     }
     minutes: ClassVar = {"quick": 0.7, "full": 9.0}
@@ -966,8 +985,9 @@ class Figure5(Experiment):
     method at each time. Here the start is chosen with the step size, for each split on an inner split of its training
     part, for the numbers of steps of Figure 4, of which the last looks have more. The last column has for each method
     the rank whose mAP is best there, split by split. A look after so many steps is a fit of its own, whose seconds
-    include the checks of its input and the initial model; loops are compiled before. Both subgradients, label
-    popularity and ridge regression as in Figure 4.
+    include the checks of its input and the initial model; loops are compiled before. The Gaussian start is the scaled
+    one. Both subgradients, label popularity and ridge regression as in Figure 4. Bars are standard deviations, as
+    printed.
     """
 
     name = "figure5"
@@ -980,11 +1000,11 @@ class Figure5(Experiment):
             "ranks": [5], "inits": ["zero"], "splits": 1, "steps": [300], "looks": [100, 300], "rows": 500,
         },
         "quick": {
-            "ranks": [10, 50], "inits": ["zero", "gaussian"], "splits": 3, "steps": [10_000],
+            "ranks": [10, 50], "inits": ["zero", SCALED], "splits": 3, "steps": [10_000],
             "looks": [1_000, 3_000, 10_000], "rows": None,
         },
         "full": {
-            "ranks": [10, 20, 50, 100], "inits": list(STARTS), "splits": 5, "steps": [10_000, 40_000],
+            "ranks": [10, 20, 50, 100], "inits": ["zero", "identity", SCALED], "splits": 5, "steps": [10_000, 40_000],
             "looks": [1_000, 3_000, 10_000, 30_000, 100_000], "rows": None,
         },
     }  # fmt: skip
@@ -1062,8 +1082,7 @@ class Figure5(Experiment):
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
             axes.set_xticks([], minor=True)
             axes.set_xlabel("seconds of one core")
-        handles, names = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=6 if len(ranks) > 1 else 3, fontsize=8)
+        share_legend(figure, 6 if len(ranks) > 1 else 3)
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare the highest rank of LORETA with each other method at its best rank, early and late."""

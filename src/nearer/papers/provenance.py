@@ -1,8 +1,9 @@
 """What a record was measured with: the code, the machine, and how busy that was.
 
 Code is compared by a hash of the syntax trees, without comments and docstrings, of the file of the experiment and of
-all modules of the library that trials can depend on: all but those of `UNRELATED`. The syntax trees of two versions of
-Python may differ, and so may then the hashes.
+all modules of the library that trials can depend on: all but those of `UNRELATED`. What is made of the trials, by the
+methods `OUTCOME` of the experiments, does not count. The syntax trees of two versions of Python may differ, and so may
+then the hashes.
 """
 
 import ast
@@ -23,9 +24,10 @@ from nearer.papers.experiment import Experiment, Row
 __all__ = ["code_hash", "describe_machine", "describe_state", "hash_code"]
 
 PACKAGES = ("nearer", "numpy", "scipy", "numba", "scikit-learn")
+OUTCOME = ("table", "draw", "verdicts")
 LIBRARY = Path(__file__).resolve().parents[1]
 # Files and folders of the library that no result of a trial depends on. Of `papers`, the file of the experiment counts,
-# and the search for settings. What `datasets/source.py` reads is checked against a checksum.
+# the search for settings, and how numbers are rounded. What `datasets/source.py` reads is checked against a checksum.
 UNRELATED = ("cli", "maps", "formats", "papers", "datasets/source.py", "progress.py", "files.py", "__main__.py")
 
 
@@ -36,7 +38,8 @@ def code_hash(experiment: Experiment) -> str:
 
 @cache
 def _hash_with(file: Path) -> str:
-    return hash_code([file, LIBRARY / "papers/grid.py", *_related(LIBRARY)], LIBRARY)
+    shared = [LIBRARY / "papers" / name for name in ("grid.py", "statistics.py")]
+    return hash_code([file, *shared, *_related(LIBRARY)], LIBRARY)
 
 
 def _related(library: Path) -> list[Path]:
@@ -50,12 +53,17 @@ def hash_code(files: Iterable[Path], folder: Path) -> str:
     trees = {}
     for path in files:
         name = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
-        trees[name] = ast.dump(_without_docstrings(ast.parse(path.read_bytes())))
+        trees[name] = ast.dump(_what_trials_run(ast.parse(path.read_bytes())))
     return hashlib.sha256(json.dumps(trees, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _what_trials_run(tree: ast.Module) -> ast.Module:
+    """Remove docstrings, and the methods that make table, figure and verdicts of trials."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            node.body = [
+                part for part in node.body if not (isinstance(part, ast.FunctionDef) and part.name in OUTCOME)
+            ]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):

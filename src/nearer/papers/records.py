@@ -114,10 +114,9 @@ def json_round_trip(value: Any) -> Any:
 
 
 def duration_of(record: Row) -> str:
-    """Return how long the trials of a record took; old records have their wall time."""
-    if "processor seconds" in record:
-        return f"{record['processor seconds'] / 60:.1f} minutes of processor time"
-    return f"{record['seconds'] / 60:.1f} minutes of trials"
+    """Return how long the trials of a record took; of those of old records it is the time by the clock."""
+    named = {"seconds": "minutes of trials", "processor seconds": "minutes of processor time"}
+    return " and ".join(f"{record[key] / 60:.1f} {unit}" for key, unit in named.items() if key in record)
 
 
 def write_record(record: Row, path: Path) -> None:

@@ -6,12 +6,12 @@ file is set aside, which means that it is renamed to end in .old, and the run st
 
 The trials of a record are not run again, even if the code has changed; `set_aside` makes room for a new run. If the
 experiment has further trials now, such as more seeds, only those are run; the record then says how many of its trials
-are from an earlier run.
+are from an earlier run. Trials that the experiment no longer has are left out, and the file as it was is kept aside.
 """
 
-import errno
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 from nearer.datasets import source_of
 from nearer.files import replacing
 from nearer.papers.experiment import Experiment, Row, Trial
+from nearer.papers.lock import exclusive_lock
 from nearer.papers.provenance import code_hash, describe_machine, describe_state
 from nearer.papers.records import (
     has_trials,
@@ -43,15 +44,7 @@ from nearer.papers.records import (
 )
 from nearer.progress import Progress
 
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["TrialError", "run_experiment", "set_aside"]
-
-# What a file system without locks answers.
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+__all__ = ["TrialError", "naming", "run_experiment", "set_aside"]
 
 
 class TrialError(ValueError):
@@ -120,18 +113,21 @@ def run_experiment(
             "code": code_hash(experiment),
         }
     )
-    with _exclusive_lock(partial_path(path)):
+    with exclusive_lock(partial_path(path)):
         stored = _find_record(experiment, trials, path, header["code"])
         if stored is not None and has_trials(trials, stored):
             return stored, False
-        known = {_key(line["trial"]): line for line in stored["trials"]} if stored else {}
+        wanted = {_key(trial) for trial in json_round_trip(trials)}
+        known = {
+            key: line for line in (stored["trials"] if stored else ()) if (key := _key(line["trial"])) in wanted
+        }
         state = describe_state(1 if experiment.timed else n_jobs)
         left = [trial for trial in trials if _key(trial) not in known]
         done = _run_trials(
             f"{paper} {experiment.name}", experiment, left, partial_path(path), header, n_jobs, verbose
         )
         results = [(trial, {**known, **done}[_key(trial)]["result"]) for trial in trials]
-        with _naming(f"{paper} {experiment.name}, the table or a verdict"):
+        with naming(f"{paper} {experiment.name}, the table or a verdict"):
             outcome = outcome_of(experiment, results)
         record = {
             **header,
@@ -143,7 +139,7 @@ def run_experiment(
             **state,
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
             **_time_of(done.values(), stored),
-            **({"earlier runs": _runs_of(stored)} if stored else {}),
+            **({"earlier runs": _runs_of(stored, len(known))} if stored else {}),
             **outcome,
             "trials": [{"trial": trial, "result": result} for trial, result in results],
         }
@@ -163,7 +159,7 @@ def set_aside(paper: str, experiment: Experiment, scale: str, folder: Path) -> N
     path = record_path(folder, paper, experiment, scale)
     if not folder.is_dir():
         return
-    with _exclusive_lock(partial_path(path)):
+    with exclusive_lock(partial_path(path)):
         for each in (path, partial_path(path)):
             if each.exists():
                 _set_aside(each, "is set aside")
@@ -171,18 +167,29 @@ def set_aside(paper: str, experiment: Experiment, scale: str, folder: Path) -> N
 
 def _time_of(lines: Iterable[Row], stored: Row | None) -> Row:
     """Return how long the trials took, with those of the record that they were added to."""
-    seconds = float(sum(line["processor seconds"] for line in lines))
-    if stored is None:
-        return {"processor seconds": seconds}
-    key = "processor seconds" if "processor seconds" in stored else "seconds"
-    return {key: seconds + stored[key]}
+    stored = stored or {}
+    found = {
+        "processor seconds": sum(line["processor seconds"] for line in lines)
+        + stored.get("processor seconds", 0.0)
+    }
+    return found | ({"seconds": stored["seconds"]} if "seconds" in stored else {})
 
 
-def _runs_of(stored: Row) -> list[Row]:
-    """Return what each run before this one measured: the code, the date, the machine and the number of trials."""
-    earlier = stored.get("earlier runs", [])
-    n_trials = len(stored["trials"]) - sum(run["trials"] for run in earlier)
-    return [*earlier, {key: stored.get(key) for key in ("code", "date", "machine")} | {"trials": n_trials}]
+def _runs_of(stored: Row, n_kept: int) -> list[Row]:
+    """Return what each run before this one measured: the code, the date, the machine and the number of trials.
+
+    Of trials that the experiment no longer has, it is not known which run they were of: the oldest, as is assumed here.
+    """
+    runs = [*stored.get("earlier runs", [])]
+    n_trials = len(stored["trials"]) - sum(run["trials"] for run in runs)
+    runs.append({key: stored.get(key) for key in ("code", "date", "machine")} | {"trials": n_trials})
+    n_dropped = len(stored["trials"]) - n_kept
+    found = []
+    for run in runs:
+        n_less = min(n_dropped, run["trials"])
+        n_dropped -= n_less
+        found += [run | {"trials": run["trials"] - n_less}] if run["trials"] > n_less else []
+    return found
 
 
 def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: str) -> Row | None:
@@ -201,15 +208,16 @@ def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: 
     reason = record.get("earlier protocol")
     if reason and has_trials(trials, stored):
         raise ValueError(f"{path}: {reason}; --again sets the record aside and runs them again")
-    wanted = {_key(trial) for trial in json_round_trip(trials)}
-    if reason or not {_key(line["trial"]) for line in record["trials"]} <= wanted:
+    wanted, there = (
+        {_key(trial) for trial in each}
+        for each in (json_round_trip(trials), [line["trial"] for line in record["trials"]])
+    )
+    if reason or not wanted & there:
         _set_aside(path, f"has other trials than the experiment has now{f' ({reason})' if reason else ''}")
         return None
-    if (
-        experiment.timed
-        and len(record["trials"]) < len(trials)
-        and record["machine"] != json_round_trip(describe_machine())
-    ):
+    if not there <= wanted:
+        _keep_copy(path, "has trials that the experiment no longer has")
+    if experiment.timed and wanted - there and record["machine"] != json_round_trip(describe_machine()):
         _set_aside(path, "has times of another machine, and fewer trials than the experiment has now")
         return None
     if record.get("code") != code:
@@ -225,52 +233,25 @@ def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: 
 
 def _set_aside(path: Path, reason: str) -> None:
     """Rename a file to end in .old, or .old2 and so on where there is one already, and say so."""
-    number, aside = 1, path.with_name(f"{path.name}.old")
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.old{number}")
+    aside = _place_aside(path)
     path.replace(aside)
     warnings.warn(f"{path} {reason}: it was renamed to {aside.name}", stacklevel=4)
 
 
-@contextmanager
-def _exclusive_lock(path: Path) -> Iterator[None]:
-    """Raise an OSError if another process runs the same experiment: both would append to its results.
-
-    The system releases the lock of a process that was killed. Where there are no locks, as on Windows and on some
-    network file systems, nothing is checked.
-    """
-    if fcntl is None:
-        yield
-        return
-    lock = path.with_suffix(".lock")
-    while True:
-        with lock.open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise OSError(
-                    f"{path} is in use by another process that runs this experiment: wait for it, or choose another "
-                    "folder"
-                ) from None
-            except OSError as error:
-                if error.errno not in NO_LOCKS:
-                    raise
-            if not _is_still(lock, file.fileno()):  # whoever held it removed it in between
-                continue
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
-            return
+def _keep_copy(path: Path, reason: str) -> None:
+    """Copy a file to one that ends in .old, and say so."""
+    aside = _place_aside(path)
+    shutil.copyfile(path, aside)
+    warnings.warn(f"{path} {reason}: it was copied to {aside.name}", stacklevel=4)
 
 
-def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether a path still leads to an open file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
+def _place_aside(path: Path) -> Path:
+    """Return the file beside a path that ends in .old, or .old2 and so on where there is one already."""
+    number, aside = 1, path.with_name(f"{path.name}.old")
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.old{number}")
+    return aside
 
 
 def _run_trials(
@@ -289,7 +270,7 @@ def _run_trials(
         try:
             for trial, result, seconds in _results(title, experiment, left, 1 if experiment.timed else n_jobs):
                 line = {"trial": trial, "result": result, "processor seconds": seconds}
-                with _naming(f"{title}, trial {json.dumps(trial)}"):
+                with naming(f"{title}, trial {json.dumps(trial)}"):
                     text = json.dumps(line, allow_nan=False)
                 print(text, file=file, flush=True)
                 done[_key(trial)] = json_round_trip(line)
@@ -300,7 +281,7 @@ def _run_trials(
 
 
 @contextmanager
-def _naming(what: str) -> Iterator[None]:
+def naming(what: str) -> Iterator[None]:
     """Raise a TrialError that says where it was if the block raises an error."""
     try:
         yield
@@ -339,7 +320,7 @@ def _results(
     """Run trials and yield each with its result and its processor seconds, as they come."""
     if n_jobs == 1 or len(trials) < 2:
         for trial in trials:
-            with _naming(f"{title}, trial {json.dumps(trial)}"):
+            with naming(f"{title}, trial {json.dumps(trial)}"):
                 result, seconds = _run_trial(experiment, trial)
             yield trial, result, seconds
         return
@@ -353,7 +334,7 @@ def _results(
                         "a worker process ended abruptly; it may have run out of memory. The results so far are kept: "
                         "run the same command with --jobs 1"
                     )
-                with _naming(f"{title}, trial {json.dumps(futures[future])}"):
+                with naming(f"{title}, trial {json.dumps(futures[future])}"):
                     result, seconds = future.result()
                 yield futures[future], result, seconds
         except BaseException:

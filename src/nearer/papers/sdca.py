@@ -18,8 +18,8 @@ from sklearn.decomposition import PCA
 
 from nearer import ITML, LEGO, LMNN, RCA, BilinearSimilarity, datasets
 from nearer.metrics import average_precisions, mean_average_precision, retrieval_map_scorer
-from nearer.papers.experiment import Experiment, Row, Trial, Verdict
-from nearer.papers.grid import by_factor, is_at_end, search_grid
+from nearer.papers.experiment import Experiment, Results, Row, Trial, Verdict
+from nearer.papers.grid import by_factor, chose_end, is_at_end, search_grid
 from nearer.papers.statistics import (
     FEWEST,
     all_hold,
@@ -109,7 +109,7 @@ def map_of_matrix(matrix: Floats, part: Part) -> float:
 class Method:
     """How a learner is made from the value to choose and a seed, the values tried, and what it learns from.
 
-    A grid that the paper does not give is extended, by factors of ten, until the best value is not at its end.
+    A grid that is not the paper's is extended, by factors of ten, until the best value is not at its end.
     """
 
     make: Callable[[Any, int], Any]
@@ -137,11 +137,6 @@ class Method:
         model = self.fit(whole, value, seed)
         chosen = getattr(model, "regularization_", None) if value is None else value
         return {"mAP": test_map(model, whole), "chosen": chosen, "tried": sorted(scores)}
-
-    def at_edge(self, result: Row) -> bool:
-        """Whether the chosen value is at an end of the values tried, so that one beyond may be better."""
-        # records from before the grid was extended have the values only
-        return is_at_end(result["chosen"], result.get("tried", self.values))
 
 
 def sdca(value: float, seed: int, *, passes: int = 10, output: str = "average") -> BilinearSimilarity:
@@ -172,12 +167,7 @@ METHODS = {
 }
 
 
-Results = Sequence[tuple[Trial, Any]]
-
-
-def retrieval_rows(
-    results: Results, printed: Callable[[str, str], float | None], methods: Mapping[str, Method]
-) -> list[Row]:
+def retrieval_rows(results: Results, printed: Callable[[str, str], float | None]) -> list[Row]:
     """Return the mean over seeds of each set and method, beside the printed one."""
     rows = []
     for name, method in dict.fromkeys((trial["set"], trial["method"]) for trial, _ in results):
@@ -185,13 +175,13 @@ def retrieval_rows(
         mean, error = mean_and_error([result["mAP"] for result in found])
         row = {"set": name, "method": method, "mAP": mean, "standard error": error, "paper": printed(name, method)}
         row |= {"chosen": counted([result["chosen"] for result in found])}
-        rows.append({**row, "at the end of its grid": edges(methods[method], found)})
+        rows.append({**row, "at the end of its grid": edges(found)})
     return rows
 
 
-def edges(method: Method, results: Sequence[Row]) -> str:
+def edges(results: Sequence[Row]) -> str:
     """Return in how many of the results the chosen value is at the end of its grid; empty if in none."""
-    count = sum(method.at_edge(result) for result in results)
+    count = sum(map(chose_end, results))
     return f"{count} of {len(results)}" if count else ""
 
 
@@ -209,7 +199,7 @@ def better_than_all(
     """
     found: dict[str, dict[str, list[Row]]] = {}
     for trial, result in results:
-        found.setdefault(trial.get("set", "synthetic rows"), {}).setdefault(trial["method"], []).append(result)
+        found.setdefault(trial["set"], {}).setdefault(trial["method"], []).append(result)
     decided, texts = [], []
     for name, by_method in found.items():
         others = [method for method in names[1:] if method in by_method]
@@ -219,7 +209,7 @@ def better_than_all(
         open_ended = {
             method
             for method in (names[0], *others)
-            if methods[method].extend and any(methods[method].at_edge(row) for row in by_method[method])
+            if methods[method].extend and any(map(chose_end, by_method[method]))
         }
         better: dict[str, bool | None] = {}
         for other in others:
@@ -297,7 +287,7 @@ class Table2(Experiment):
         def printed(name: str, method: str) -> float | None:
             return self.printed[method][self.data.index(name)] if method in self.printed else None
 
-        return retrieval_rows(results, printed, METHODS)
+        return retrieval_rows(results, printed)
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare with the printed figures, and SDCA with the other methods."""
@@ -336,8 +326,8 @@ class Table2(Experiment):
             better_than_all("SDCA is better than OASIS", results, ["SDCA", "OASIS"], METHODS),
             better_than_all("SDCA is better than all other methods", results, ["SDCA", *others], METHODS),
             better_than_all(
-                "the default of BilinearSimilarity, with λ from a wider grid and more triplets, is better than all "
-                "methods of the paper but SDCA",
+                'BilinearSimilarity("sdca"), with λ from a wider grid and more triplets, is better than all methods of '
+                "the paper but SDCA",
                 results,
                 ["SDCA, default", *others],
                 METHODS,
@@ -913,8 +903,7 @@ class Table3(Experiment):
 
     def table(self, results: Results) -> list[Row]:
         """Return the mean over seeds per set and method, beside the printed one of the paper's 50 classes."""
-        methods = picture_methods(results[0][0]["triplets"])
-        return retrieval_rows(results, lambda name, method: self.printed.get(method), methods)
+        return retrieval_rows(results, lambda name, method: self.printed.get(method))
 
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare SDCA with the other methods."""
@@ -932,7 +921,10 @@ def picture_methods(n_triplets: int) -> dict[str, Method]:
     """Return the methods for rows of unit length."""
     return {
         **METHODS,
-        "ITML": Method(lambda value, seed: ITML(gamma=value, max_iter=10, random_state=seed), STEP_SIZES),
+        "ITML": Method(
+            lambda value, seed: ITML(gamma=value, max_iter=10, random_state=seed), STEP_SIZES, extend=True
+        ),
+        "LEGO": replace(METHODS["LEGO"], extend=True),
         "SDCA": Method(sdca, WIDE_REGULARIZATIONS, extend=True),
         "SDCA, default": Method(
             lambda _, seed: BilinearSimilarity("sdca", n_triplets=n_triplets, random_state=seed), from_labels=True
@@ -1055,7 +1047,6 @@ class Table4(Experiment):
 
     def table(self, results: Results) -> list[Row]:
         """Return a row per method."""
-        methods = large_methods()
         return [
             {
                 "set": f"synthetic, {trial['n']:,} rows",
@@ -1065,7 +1056,7 @@ class Table4(Experiment):
                 "paper": self.printed.get(trial["method"]),
                 "seconds": result["seconds"],
                 "chosen": "" if result["chosen"] is None else f"{result['chosen']:g}",
-                "at the end of its grid": edges(methods[trial["method"]], [result]),
+                "at the end of its grid": edges([result]),
             }
             for trial, result in results
         ]
@@ -1115,7 +1106,10 @@ def large_methods() -> dict[str, Method]:
     return {
         **METHODS,
         "RCA, 60 axes": Method(lambda _, seed: ReducedRCA(SIGNAL + NUISANCE), from_labels=True),
-        "ITML": Method(lambda value, seed: ITML(gamma=value, max_iter=1, random_state=seed), STEP_SIZES),
+        "ITML": Method(
+            lambda value, seed: ITML(gamma=value, max_iter=1, random_state=seed), STEP_SIZES, extend=True
+        ),
+        "LEGO": replace(METHODS["LEGO"], extend=True),
         "SDCA": Method(sdca, LARGE_REGULARIZATIONS, extend=True),
     }
 

@@ -32,9 +32,9 @@ from nearer.embedding import SGD, SVRG, Batch
 from nearer.losses import as_loss
 from nearer.metrics import average_precisions, mean_average_precision, precision_at_k, recall_at_k
 from nearer.monitor import Monitor
-from nearer.papers.experiment import Experiment, Row, Trial, Verdict
+from nearer.papers.experiment import Experiment, Results, Row, Trial, Verdict
 from nearer.papers.figures import share_legend
-from nearer.papers.grid import by_factor, is_at_end, search_grid
+from nearer.papers.grid import by_factor, chose_end, search_grid
 from nearer.papers.statistics import FEWEST, all_hold, is_higher, is_lower, rounded, unless_open_ended
 from nearer.simulate import all_triplets, comparisons_from_labels
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]  # the near and the far pair of each triplet, as numbers
-Results = Sequence[tuple[Trial, Any]]
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The methods and their settings
@@ -313,13 +312,13 @@ def chosen_texts(results: Results) -> str | None:
     for _, result in results:
         if result.get("tried"):
             value = result["chosen"]
-            at_end[value] = at_end.get(value, False) or is_at_end(value, result["tried"])
+            at_end[value] = at_end.get(value, False) or chose_end(result)
     return ", ".join(f"{value:.3g}{END if at_end[value] else ''}" for value in sorted(at_end)) or None
 
 
 def is_open_ended(results: Results) -> bool:
     """Whether a trial chose the largest or the smallest of the values that it tried: one beyond it may be better."""
-    return any(is_at_end(result["chosen"], result["tried"]) for _, result in results if result.get("tried"))
+    return any(chose_end(result) for _, result in results)
 
 
 def settings_of(trial: Trial, by: str) -> tuple[Any, Row]:
@@ -350,6 +349,14 @@ def convex_solution(loss: str, rows: NDArray[np.int32], n_objects: int, **parame
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ComparisonKernel(LOSSES[loss], **parameters).fit(Comparisons(rows, n_objects=n_objects))
+
+
+def chosen_ridge(model: ComparisonKernel) -> Row:
+    """Return the ridge that a solved convex program has chosen, and those that it tried."""
+    return {
+        "chosen": model.regularization_,
+        "tried": sorted(row["regularization"] for row in model.selection_ or ()),
+    }
 
 
 class Figure1(Experiment):
@@ -394,7 +401,9 @@ class Figure1(Experiment):
         """Return the spread of the steps per loss and rule, in all epochs and in both halves."""
         rows = []
         for loss, method in dict.fromkeys((trial["loss"], trial["method"]) for trial, _ in results):
-            runs = [np.array(result["steps"][1:]) for _, result in select(results, loss=loss, method=method)]
+            runs = self.later_steps(select(results, loss=loss, method=method))
+            if not runs:
+                continue
             rows.append(
                 {
                     "loss": loss,
@@ -407,6 +416,12 @@ class Figure1(Experiment):
                 }
             )
         return rows
+
+    @staticmethod
+    def later_steps(results: Results) -> list[Floats]:
+        """Return the steps from the second epoch on, of the runs that do not end before both halves have one."""
+        runs = (np.array(result["steps"][1:]) for _, result in sorted_by("start", results))
+        return [run for run in runs if len(run) > 1]
 
     def draw(self, figure: "Figure", results: Results) -> None:
         """Draw a panel per rule and a curve per loss, with quartiles."""
@@ -435,8 +450,7 @@ class Figure1(Experiment):
         def spreads(loss: str, method: str, half: int | None = None) -> list[float]:
             """Return the logarithm of the spread of each start, of all epochs or of one half."""
             values = []
-            for _, result in sorted_by("start", select(results, loss=loss, method=method)):
-                steps = np.array(result["steps"][1:])
+            for steps in self.later_steps(select(results, loss=loss, method=method)):
                 part = steps if half is None else np.split(steps, [len(steps) // 2])[half]
                 values.append(float(np.log(part.max() / part.min())))
             return values
@@ -579,7 +593,7 @@ class Figure2(Experiment):
         if trial["method"] == SOLVED:
             model = convex_solution(trial["loss"], train, trial["objects"])
             points = model.embed(N_DIMS)
-            return {"errors": rounded([error(points @ points.T, pairs)]), "chosen": model.regularization_}
+            return {"errors": rounded([error(points @ points.T, pairs)]), **chosen_ridge(model)}
         settings, choice = settings_of(trial, by="curve")
         seen: list[tuple[float, float]] = []
 
@@ -1334,7 +1348,7 @@ class Table2(Experiment):
         start, budget = start_at(trial["seed"], n, n_dims), trial["share"] * PASSES[loss]
         if method == SOLVED:
             model = convex_solution(loss, train, n)
-            return model.embed(n_dims), {"chosen": model.regularization_}
+            return model.embed(n_dims), chosen_ridge(model)
         if method == CVX_TEXT:
             points = project_gradient(loss, TOOLBOX_STEP, train, start, budget, Trajectory(no_watch))
             return points, {"chosen": None}
