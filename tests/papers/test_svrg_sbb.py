@@ -105,7 +105,7 @@ def table2_results(seeds, ridge=0.0, at_the_end=False):
     level = {
         svrg_sbb.CVX_TEXT: 0.2,
         svrg_sbb.SBB: 0.6,
-        svrg_sbb.SBB_TEXT: 0.6,
+        svrg_sbb.SBB_CODE: 0.6,
         svrg_sbb.RIDGED: 0.7,
         svrg_sbb.SOLVED: 0.7 + ridge,
     }
@@ -134,7 +134,7 @@ def test_the_verdicts_of_table2_compare_equal_gradients_and_ridge_with_ridge():
     assert {
         "cvx, toolbox step",
         "cvx, solved",
-        "SVRG-SBB_ε, ε = 1e-5",
+        "SVRG-SBB_ε, ε of the script",
         "SVRG-SBB, relative ε, with a ridge",
     } < set(rows)
     assert len(rows) == len(set(rows))

@@ -57,7 +57,7 @@ CVX, SOLVED, BATCH, PLAIN, FIXED = "cvx", "cvx, solved", "batch", "SGD", "SVRG"
 SBB_0, SBB, SBB_CODE, RELATIVE = "SVRG-SBB_0", "SVRG-SBB_ε", "SVRG-SBB_ε, ε of the script", "SVRG-SBB, relative ε"
 CVX_TEXT = "cvx, toolbox step"  # the text has the defaults of the STE toolbox, the scripts have others
 TOOLBOX_STEP = 1.0
-SBB_TEXT, RIDGED = "SVRG-SBB_ε, ε = 0.005", "SVRG-SBB, relative ε, with a ridge"  # of Table 2
+RIDGED = "SVRG-SBB, relative ε, with a ridge"  # of Table 2
 PAPERS_METHODS = (CVX, BATCH, PLAIN, FIXED, SBB_0, SBB)
 STOCHASTIC = (PLAIN, FIXED, SBB_0, SBB)
 SETTINGS = ("released", "tuned")
@@ -100,7 +100,6 @@ def solver_of(
     step_size: float | None = None,
     *,
     tuned: bool = False,
-    epsilon: float = EPSILON,
 ) -> Any:
     """Return a solver: with the step size of the scripts, unless another is given.
 
@@ -112,9 +111,8 @@ def solver_of(
         PLAIN: SGD(step_size or released.sgd, decay=released.decay),
         FIXED: SVRG(step_size=step_size or released.svrg),
         SBB_0: SVRG(epsilon=0.0, initial_step_size=first),
-        SBB: SVRG(epsilon=epsilon, initial_step_size=first),
+        SBB: SVRG(epsilon=EPSILON, initial_step_size=first),
         SBB_CODE: SVRG(epsilon=released.epsilon, initial_step_size=first),
-        SBB_TEXT: SVRG(epsilon=EPSILON, initial_step_size=first),
         RELATIVE: SVRG(epsilon=None, initial_step_size=first),
     }[method]
 
@@ -522,8 +520,8 @@ def spread(runs: list[Floats]) -> float:
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f", "#56b4e9", "#000000", "#999999")
 COLOR = dict(zip((SBB, FIXED, BATCH, PLAIN, CVX, SBB_0, RELATIVE, SOLVED), COLORS, strict=True))
 MARKER = {CVX: "+", BATCH: "o", PLAIN: "*", FIXED: "x", SBB_0: "^", SBB: "s", RELATIVE: "v", SOLVED: ""}
-COLOR |= {CVX_TEXT: "#8c6d1f", SBB_TEXT: "#5e3c99", RIDGED: "#000000"}
-MARKER |= {CVX_TEXT: "P", SBB_TEXT: "D", RIDGED: "v"}
+COLOR |= {CVX_TEXT: "#8c6d1f", SBB_CODE: "#5e3c99", RIDGED: "#000000"}
+MARKER |= {CVX_TEXT: "P", SBB_CODE: "D", RIDGED: "v"}
 
 
 def draw_quartiles(
@@ -1168,10 +1166,11 @@ class Times:
 
 CUTS = tuple(range(40, 101, 10))  # K of Recall@K
 FEATURES = "features alone"
-# The methods of Table 2, those of the paper first, with their settings.
+# The methods of Table 2, those of the paper first, with their settings; ε of its SVRG-SBB_ε is that of the scripts.
+NON_CONVEX = (BATCH, PLAIN, FIXED, SBB_0, SBB_CODE)
 RETRIEVERS = {
     CVX_TEXT: ("released",),
-    **dict.fromkeys((*PAPERS_METHODS[1:], SBB_TEXT), SETTINGS),
+    **dict.fromkeys((*NON_CONVEX, SBB), SETTINGS),
     RELATIVE: ("released",),
     SOLVED: ("tuned",),
     RIDGED: ("tuned",),
@@ -1285,23 +1284,23 @@ class Table2(Experiment):
     }  # fmt: skip
     minutes: ClassVar = {"quick": 0.7, "full": 20.0}
     printed: ClassVar = {  # MAP and Precision@40 at 0, 5 and 10 %
-        ("GNMDS", CVX): (0.2691, 0.3840, 0.2512, 0.3686, 0.2701, 0.3883),
+        ("GNMDS", CVX_TEXT): (0.2691, 0.3840, 0.2512, 0.3686, 0.2701, 0.3883),
         ("GNMDS", BATCH): (0.3357, 0.4492, 0.3791, 0.4914, 0.3835, 0.4925),
         ("GNMDS", PLAIN): (0.3245, 0.4379, 0.3635, 0.4772, 0.3819, 0.4931),
         ("GNMDS", FIXED): (0.3348, 0.4490, 0.3872, 0.4974, 0.3870, 0.4965),
         ("GNMDS", SBB_0): (0.3941, 0.5040, 0.3700, 0.4836, 0.3550, 0.4689),
-        ("GNMDS", SBB): (0.3363, 0.4500, 0.3887, 0.4981, 0.3873, 0.4987),
-        ("STE", CVX): (0.2114, 0.3275, 0.1776, 0.2889, 0.1989, 0.3190),
+        ("GNMDS", SBB_CODE): (0.3363, 0.4500, 0.3887, 0.4981, 0.3873, 0.4987),
+        ("STE", CVX_TEXT): (0.2114, 0.3275, 0.1776, 0.2889, 0.1989, 0.3190),
         ("STE", BATCH): (0.2340, 0.3525, 0.2252, 0.3380, 0.2297, 0.3423),
         ("STE", PLAIN): (0.3369, 0.4491, 0.2951, 0.4125, 0.2390, 0.3488),
         ("STE", FIXED): (0.3817, 0.4927, 0.3654, 0.4804, 0.3245, 0.4395),
         ("STE", SBB_0): (0.3968, 0.5059, 0.3958, 0.5054, 0.3895, 0.5002),
-        ("STE", SBB): (0.3940, 0.5036, 0.3921, 0.5012, 0.3896, 0.4992),
+        ("STE", SBB_CODE): (0.3940, 0.5036, 0.3921, 0.5012, 0.3896, 0.4992),
         ("t-STE", BATCH): (0.2268, 0.3470, 0.2069, 0.3201, 0.2275, 0.3447),
         ("t-STE", PLAIN): (0.2602, 0.3778, 0.2279, 0.3415, 0.2402, 0.3514),
         ("t-STE", FIXED): (0.3481, 0.4617, 0.3160, 0.4332, 0.2493, 0.3656),
         ("t-STE", SBB_0): (0.3900, 0.4980, 0.3917, 0.5018, 0.3914, 0.5007),
-        ("t-STE", SBB): (0.3625, 0.4719, 0.3845, 0.4936, 0.3897, 0.5013),
+        ("t-STE", SBB_CODE): (0.3625, 0.4719, 0.3845, 0.4936, 0.3897, 0.5013),
     }
 
     def trials(
@@ -1356,7 +1355,7 @@ class Table2(Experiment):
 
         def learn(step_size: float | None = None, ridge: float = 0.0) -> Floats:
             name = RELATIVE if method == RIDGED else method
-            solver = solver_of(name, released, step_size, tuned=tuned, epsilon=released.epsilon)
+            solver = solver_of(name, released, step_size, tuned=tuned)
             return descend(loss, solver, train, start, budget, Trajectory(no_watch), trial["seed"], ridge)
 
         steps = {BATCH: released.batch, PLAIN: released.sgd, FIXED: released.svrg}
@@ -1372,23 +1371,15 @@ class Table2(Experiment):
         chosen, scores = search_grid(values, score, by_factor(10.0 if method == RIDGED else 4.0))
         return learned[chosen], {"chosen": chosen, "tried": sorted(scores)}
 
-    @staticmethod
-    def label(trial: Trial) -> str:
-        """Return what a trial is called: SVRG-SBB_ε with its ε, which is not that of the text."""
-        method = str(trial["method"])
-        if method == SBB:
-            return f"{SBB}, ε = {RETRIEVAL[trial['loss']].epsilon:.0e}".replace("e-0", "e-")
-        return method
-
     def table(self, results: Results) -> list[Row]:
         """Return a row per loss, method and share of wrong triplets: the paper's figures, ours released and tuned."""
         rows = []
         keys = dict.fromkeys((trial["loss"], trial["noise"], trial["method"]) for trial, _ in results)
         for loss, noise, method in keys:
             same = select(results, loss=loss, noise=noise, method=method)
-            printed = self.printed.get((loss, CVX if method == CVX_TEXT else method))
+            printed = self.printed.get((loss, method))
             place = 2 * (0.0, 0.05, 0.1).index(noise)
-            row: Row = {"loss": loss, "method": self.label(same[0][0]), "wrong": f"{noise:.0%}"}
+            row: Row = {"loss": loss, "method": method, "wrong": f"{noise:.0%}"}
             row |= {"paper MAP": printed and printed[place], "paper P@40": printed and printed[place + 1]}
             for settings in SETTINGS:
                 runs = select(same, settings=settings)
@@ -1410,12 +1401,11 @@ class Table2(Experiment):
         for line, settings in zip(axes, SETTINGS, strict=True):
             for panel, loss in zip(line, losses, strict=True):
                 runs = select(results, loss=loss, settings=settings, noise=0.1)
-                for label in dict.fromkeys(self.label(trial) for trial, _ in runs):
-                    recalls = np.mean(
-                        [result["recall"] for trial, result in runs if self.label(trial) == label], axis=0
+                for method in dict.fromkeys(trial["method"] for trial, _ in runs):
+                    recalls = np.mean([result["recall"] for _, result in select(runs, method=method)], axis=0)
+                    panel.plot(
+                        CUTS, recalls, color=COLOR[method], marker=MARKER[method], label=method, markersize=5
                     )
-                    look = SBB if label.startswith(f"{SBB}, ") and label != SBB_TEXT else label
-                    panel.plot(CUTS, recalls, color=COLOR[look], marker=MARKER[look], label=label, markersize=5)
                 if alone:
                     panel.plot(CUTS, np.mean(alone, axis=0), color="#999999", linestyle="--", label=FEATURES)
                 panel.set(title=f"{loss}, {settings}")
@@ -1432,16 +1422,17 @@ class Table2(Experiment):
         verdicts = []
         for settings in SETTINGS:
             verdicts += [
-                self._is_best(SBB, settings, name, table, results)
+                self._is_best(SBB_CODE, settings, name, table, results)
                 for name in ("MAP", "P@40", "P@40 of others", "recall")
             ]
-            verdicts.append(self._is_best(SBB_TEXT, settings, "MAP", table, results))
+            verdicts.append(self._is_best(SBB, settings, "MAP", table, results))
             if settings == "released":
                 verdicts.append(self._against_convex(results))
         verdicts.append(self._against_solved(results))
         alone = maps(results, method=FEATURES)
         learned = {
-            cell: maps(results, **cell_of(cell), method=SBB, settings="tuned") for cell in self._cells(results)
+            cell: maps(results, **cell_of(cell), method=SBB_CODE, settings="tuned")
+            for cell in self._cells(results)
         }
         means = [float(np.mean(values)) for values in learned.values()]
         verdicts.append(
@@ -1463,7 +1454,7 @@ class Table2(Experiment):
 
     def _is_best(self, method: str, settings: str, name: str, table: list[Row], results: Results) -> Verdict:
         """Compare SVRG-SBB_ε with the methods that had the same number of gradients, by one of the measures."""
-        rivals = [m for m in (CVX_TEXT, *PAPERS_METHODS) if m != SBB]
+        rivals = [m for m in (CVX_TEXT, *NON_CONVEX) if m != SBB_CODE]
         cells = [
             cell
             for cell in self._cells(results)
@@ -1492,7 +1483,7 @@ class Table2(Experiment):
             measured += edges_text(
                 f"{row['loss']} {row['wrong']} {row['method']} {row['chosen']}"
                 for row in table
-                if row["method"] in (*STOCHASTIC, BATCH)
+                if row["method"] in NON_CONVEX
             )
         called = {
             "MAP": "MAP",
@@ -1500,7 +1491,7 @@ class Table2(Experiment):
             "P@40 of others": "Precision@40 without the query",
             "recall": "Recall@K, the mean over K",
         }[name]
-        epsilon = "ε = 0.005, of the text" if method == SBB_TEXT else "ε = 1e-5, of the script"
+        epsilon = "ε = 0.005, of the text" if method == SBB else "ε = 1e-5, of the script"
         return Verdict(
             f"SVRG-SBB_ε ({epsilon}) retrieves best ({called}, to 0.005) at the same number of gradients "
             f"({settings}; stand-in)",
@@ -1514,9 +1505,7 @@ class Table2(Experiment):
         decided, measured = [], []
         for cell in cells:
             convex = maps(results, **cell_of(cell), method=CVX_TEXT)
-            others = [
-                maps(results, **cell_of(cell), method=m, settings="released") for m in PAPERS_METHODS if m != CVX
-            ]
+            others = [maps(results, **cell_of(cell), method=m, settings="released") for m in NON_CONVEX]
             decided += [is_higher(values, convex, OVERLAP) for values in others]
             measured.append(
                 f"{cell_text(cell)} {np.mean(convex):.3f}, others from {min(map(np.mean, others)):.3f}"
@@ -1539,8 +1528,7 @@ class Table2(Experiment):
             measured.append(f"{cell_text(cell)} {np.mean(ours):.3f}, convex {np.mean(convex):.3f}")
             plain += [
                 float(np.mean(maps(results, **cell_of(cell), method=method, settings="tuned")))
-                for method in PAPERS_METHODS
-                if method != CVX
+                for method in NON_CONVEX
             ]
         return Verdict(
             "a non-convex method, SVRG-SBB with the relative ε, retrieves better than the solved convex program, both "
