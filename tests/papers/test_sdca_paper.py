@@ -235,7 +235,7 @@ def test_values_are_chosen_on_the_inner_part(small_part, monkeypatch):
         return 0.5
 
     monkeypatch.setattr(sdca.Method, "fit", lambda self, part, value, seed: part)
-    monkeypatch.setattr(sdca, "test_map", judged)
+    monkeypatch.setattr(sdca, "retrieval_map", judged)
     assert sdca.METHODS["SDCA"].run(whole, inner, 0)["tried"] == [0.0025, 0.005, 0.01]
     assert [(model is part, part is inner) for model, part in seen] == [(True, True)] * 3 + [(True, False)]
 

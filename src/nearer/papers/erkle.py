@@ -380,12 +380,12 @@ def ranks_of(by_method: dict[str, Curve]) -> str:
     )
 
 
-def choose(by_method: dict[str, Curve], *parts: str) -> dict[str, Curve]:
+def with_parts(by_method: dict[str, Curve], *parts: str) -> dict[str, Curve]:
     """Return the curves with all these parts in their names."""
     return {name: curve for name, curve in by_method.items() if all(part in name for part in parts)}
 
 
-def pick(by_method: dict[str, Curve], *names: str) -> dict[str, Curve]:
+def some_of(by_method: dict[str, Curve], *names: str) -> dict[str, Curve]:
     """Return the curves of these methods, of those that there are."""
     return {name: by_method[name] for name in names if name in by_method}
 
@@ -398,12 +398,12 @@ def style(name: str) -> dict[str, Any]:
     """Return color, dashes and marker of a method: batch methods have markers, published code is dashed."""
     color = next((value for part, value in SHADES.items() if part in name), None)
     color = color or next((value for part, value in COLORS.items() if part in name), "#333333")
-    looks: dict[str, Any] = {"color": color, "linewidth": 2.2 if "β = 10" in name else 1.3}
+    line_style: dict[str, Any] = {"color": color, "linewidth": 2.2 if "β = 10" in name else 1.3}
     if "Batch" in name:
-        looks |= {"linestyle": "--", "marker": "o" if "published" in name else "s", "markersize": 4}
+        line_style |= {"linestyle": "--", "marker": "o" if "published" in name else "s", "markersize": 4}
         if VALIDATION in name:
-            looks |= {"linestyle": ":", "markerfacecolor": "white"}
-    return looks
+            line_style |= {"linestyle": ":", "markerfacecolor": "white"}
+    return line_style
 
 
 def draw_curves(axes: "Axes", by_method: dict[str, Curve], x: str, y: str) -> None:
@@ -415,12 +415,14 @@ def draw_curves(axes: "Axes", by_method: dict[str, Curve], x: str, y: str) -> No
         at = sorted(curve)
         means = np.array([mean_at(curve, count) for count in at])
         halves = np.array([interval(values_at(curve, x)) or 0.0 if len(curve[x]) > 2 else 0.0 for x in at])
-        looks = style(name)
-        axes.plot(at, means, label=name, **looks)
+        line_style = style(name)
+        axes.plot(at, means, label=name, **line_style)
         if len(at) > 8:
-            axes.fill_between(at, means - halves, means + halves, color=looks["color"], alpha=0.2, linewidth=0)
+            axes.fill_between(
+                at, means - halves, means + halves, color=line_style["color"], alpha=0.2, linewidth=0
+            )
         elif halves.any():
-            axes.errorbar(at, means, halves, fmt="none", ecolor=looks["color"], elinewidth=1, capsize=2)
+            axes.errorbar(at, means, halves, fmt="none", ecolor=line_style["color"], elinewidth=1, capsize=2)
     axes.set(xlabel=x, ylabel=y)
     axes.grid(alpha=0.3)
 
@@ -558,7 +560,7 @@ class Figure1ab(Experiment):
         figure.set_size_inches(11, 7)
         left, right = figure.subplots(1, 2, sharey=True)
         by_method = curves(results, "test")
-        draw_curves(left, pick(by_method, *self.rules), OBSERVED, ERROR)
+        draw_curves(left, some_of(by_method, *self.rules), OBSERVED, ERROR)
         draw_curves(right, {name: curve for name, curve in by_method.items() if "1/" not in name}, OBSERVED, "")
         left.set_title("(a) step rules")
         right.set_title("(b) online and batch")
@@ -567,29 +569,29 @@ class Figure1ab(Experiment):
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare step rules, and ERKLE with both kinds of batch methods."""
         by_method = curves(results, "test")
-        one, ten = pick(by_method, *self.rules[:2]), choose(by_method, "β = 10")
+        one, ten = some_of(by_method, *self.rules[:2]), with_parts(by_method, "β = 10")
         verdicts = [
             self.against_the_transcription(by_method),
             all_below(
                 "step sizes that fall with the number of triplets learn worse (1a)",
                 one,
-                choose(by_method, "δ = 1/"),
+                with_parts(by_method, "δ = 1/"),
             ),
             all_below(
                 "steps of 1/√j learn better than steps of 1/j (1a)",
-                pick(by_method, self.rules[2]),
-                pick(by_method, self.rules[3]),
+                some_of(by_method, self.rules[2]),
+                some_of(by_method, self.rules[3]),
             ),
             self.ends_early("steps of 1/j", by_method.get(self.rules[3], Curve())),
             self.levels_off(
                 "the error with steps of 1/√j levels off earlier than with steps that do not depend on the count (1a)",
                 one,
-                pick(by_method, self.rules[2]),
+                some_of(by_method, self.rules[2]),
             ),
             all_below(
                 "passive-aggressive steps have a lower error than constant ones, β = 1",
-                pick(by_method, self.rules[0]),
-                pick(by_method, self.rules[1]),
+                some_of(by_method, self.rules[0]),
+                some_of(by_method, self.rules[1]),
                 ours=True,
             ),
         ]
@@ -599,14 +601,14 @@ class Figure1ab(Experiment):
                 Verdict(
                     "ten steps per answer have a lower error than one, with passive-aggressive and with constant steps",
                     all_hold(is_below(by_method[more], by_method[fewer]) for more, fewer in pairs),
-                    "; ".join(named(pick(by_method, *pair)) for pair in pairs),
+                    "; ".join(named(some_of(by_method, *pair)) for pair in pairs),
                 )
             )
         for kind, what in (
             ("optimum", "batch methods, the program (3.3) solved to its optimum"),
             ("published code", "batch methods, the published code"),
         ):
-            batch = choose(by_method, "Batch", kind, TEST)
+            batch = with_parts(by_method, "Batch", kind, TEST)
             verdicts += [
                 all_below(f"with one pass, both ERKLE are better than all {what} (1b)", one, batch),
                 all_below(f"with ten passes, both ERKLE are better than all {what} (1b)", ten, batch),
@@ -621,7 +623,7 @@ class Figure1ab(Experiment):
         """
         parts: list[bool | None] = []
         texts = []
-        for name, curve in pick(by_method, *self.transcription).items():
+        for name, curve in some_of(by_method, *self.transcription).items():
             printed, values = self.transcription[name], values_at(curve)
             texts.append(f"{name} {mean_at(curve):.3f} ({printed:.3f}){few_trials(curve)}")
             if len(values) >= FEWEST and abs(mean_at(curve) - printed) <= 0.005:
@@ -631,7 +633,7 @@ class Figure1ab(Experiment):
                     is_lower(values, [printed + 0.005] * len(values)),
                     is_higher(values, [printed - 0.005] * len(values)),
                 ]
-        whole = all(max(curve) == 10_000 for curve in pick(by_method, *self.transcription).values())
+        whole = all(max(curve) == 10_000 for curve in some_of(by_method, *self.transcription).values())
         return Verdict(
             "the algorithms as printed have the errors of a plain transcription, to 0.005",
             all_hold(parts) if whole else None,
@@ -784,10 +786,10 @@ class Figure1c(Experiment):
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare at as many passes as ERKLE has, where the better of two is the one with the lower mean."""
         by_method = self.by_passes(results)
-        online = choose(by_method, "ERKLE")
+        online = with_parts(by_method, "ERKLE")
         verdicts = []
         for kind in ("projected gradient", "published code"):
-            batch = choose(by_method, kind, TEST)
+            batch = with_parts(by_method, kind, TEST)
             if not batch:
                 continue
             common = sorted(set.intersection(*(set(curve) for curve in [*online.values(), *batch.values()])))
@@ -1118,7 +1120,7 @@ class Figure2(Experiment):
                 )
             )
         for steps in ("1 step", "2 steps"):
-            for name, curve in choose(seconds, steps, TEST).items():
+            for name, curve in with_parts(seconds, steps, TEST).items():
                 ahead = [count for count in curve if mean_at(seconds[ours], count) < mean_at(curve, count)]
                 verdicts.append(
                     Verdict(
@@ -1129,8 +1131,8 @@ class Figure2(Experiment):
                         + (f", between {min(ahead):,} and {max(ahead):,} triplets" if ahead else ""),
                     )
                 )
-        for kind in dict.fromkeys(name.split(",")[1].strip() for name in choose(errors, "Batch")):
-            batch = choose(errors, kind, TEST)
+        for kind in dict.fromkeys(name.split(",")[1].strip() for name in with_parts(errors, "Batch")):
+            batch = with_parts(errors, kind, TEST)
             compared, parts = [], []
             for count in sorted(next(iter(batch.values()))):
                 best = min(mean_at(curve, count) for curve in batch.values())
@@ -1307,7 +1309,7 @@ class Figure3(Experiment):
                 if TEST not in name and "capped" not in name and ("ERKLE" in name or kind in name)
             }
             parts.append(rule(by_method))
-            values = ranks_of(choose(by_method, "Batch")) if measured == "rank" else named(by_method)
+            values = ranks_of(with_parts(by_method, "Batch")) if measured == "rank" else named(by_method)
             texts.append(f"{share:.0%} flipped: {values}")
         flipped = " and ".join(f"{share:.0%}" for share in shares(results))
         return Verdict(f"{claim}; {flipped} flipped", all_hold(parts), "; ".join(texts))
@@ -1323,7 +1325,7 @@ class Figure3(Experiment):
     def is_best(by_method: dict[str, Curve]) -> bool | None:
         """Whether PA-ERKLE with ten passes ends at most 0.01 above every batch method."""
         ours = by_method.get("PA-ERKLE, β = 10")
-        batch = choose(by_method, "Batch").values()
+        batch = with_parts(by_method, "Batch").values()
         return all_hold(is_below(ours, curve, slack=0.01, overlap=OVERLAP) for curve in batch) if ours else None
 
     @staticmethod
@@ -1334,7 +1336,7 @@ class Figure3(Experiment):
     @staticmethod
     def rises(by_method: dict[str, Curve]) -> bool | None:
         """Whether every batch method ends with a larger rank than it begins."""
-        batch = [curve for curve in choose(by_method, "Batch").values() if len(curve) > 1]
+        batch = [curve for curve in with_parts(by_method, "Batch").values() if len(curve) > 1]
         return all_hold(is_below(curve.at(min(curve)), curve.at(max(curve)), overlap=OVERLAP) for curve in batch)
 
 
