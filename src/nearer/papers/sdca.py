@@ -843,9 +843,10 @@ class Table3(Experiment):
     As printed: 70 % of each class to learn from, 100,000 triplets from the training part, and all methods but LMNN. Each
     test row is a query among the other test rows; λ, C, γ of ITML and η of LEGO are chosen on an inner 80/20 split.
 
-    Where the paper is silent: rows have 100 columns, the same for all methods, by PCA of the training part, and unit
-    length. For such rows λ is from {10⁻⁶, …, 10⁻²}, and C from {0.01, 0.1, 1}; these grids, and for a fair comparison
-    those of γ and η, which start from the paper's values, are extended until the best is not at their end. ITML makes ten passes over its 200,000 pairs at most. Five seeds.
+    Where the paper is silent: rows have 100 columns, the same for all methods, by PCA of the training part, and
+    unit length. For such rows λ is from {10⁻⁶, …, 10⁻²}, and C from {0.01, 0.1, 1}; these grids, and for a fair
+    comparison those of γ and η, which start from the paper's values, are extended until the best is not at their
+    end. ITML makes ten passes over its 200,000 pairs at most. Five seeds.
 
     Beside the printed methods, "SDCA, default" is the library's, with as many triplets.
     """
@@ -972,14 +973,15 @@ class Table4(Experiment):
     rows as queries, all methods but LMNN. The rows are synthetic, of 20 classes, and scaled to [-1, 1] by the training
     part.
 
-    Where the paper is silent: SDCA and OASIS make ten passes over the triplets, ITML one over its pairs, LEGO as the
-    library does. RCA whitens the variance within classes, of all 297 columns: that raises the noise of 237 directions to
-    the variance of the signal, so it retrieves worse than Euclidean distance. "RCA, 60 axes" first keeps as many
-    directions as have more than noise, which is known because the rows are synthetic. λ, C, γ and η are chosen on an
-    inner 80/20 split of the training part, by the mAP of 2,000 rows that are held out; with as many triplets, since the
-    best C and η fall with the number of steps, and from grids that are extended until the best is not at their end. A query is ranked among the test rows that are not queries. "seconds" is
-    the processor time of the fit to all triplets, on one thread, without the choice; compilation is left out, since the
-    fits before it have compiled.
+    Where the paper is silent: SDCA and OASIS make ten passes over the triplets, ITML one over its pairs, LEGO as
+    the library does. RCA whitens the variance within classes, of all 297 columns: that raises the noise of 237
+    directions to the variance of the signal, so it retrieves worse than Euclidean distance. "RCA, 60 axes" first
+    keeps as many directions as have more than noise, which is known because the rows are synthetic. λ, C, γ and η
+    are chosen on an inner 80/20 split of the training part, by the mAP of 2,000 rows that are held out; with as
+    many triplets, since the best C and η fall with the number of steps, and from grids that are extended until the
+    best is not at their end. A query is ranked among the test rows that are not queries. "seconds" is the processor
+    time of the fit to all triplets, on one thread, without the choice; compilation is left out, since the fits
+    before it have compiled.
     """
 
     name = "table4"
