@@ -32,9 +32,14 @@ class IterativeEstimator:
         return Monitor(**{**own, "tol": tol, **parameters})
 
     def _set_result(
-        self, result: Result, hint: str = "raise max_iter or tol", stacklevel: int = 3, warn: bool = True
+        self,
+        result: Result,
+        hint: str = "raise max_iter or tol",
+        stacklevel: int = 3,
+        warn: bool = True,
+        unit: float = 1.0,
     ) -> None:
-        """Set the learned attributes of a result, and warn where it was to converge and did not."""
+        """Set the learned attributes of a result, and warn where it was to converge and did not; tol is in units."""
         self.history_, self.n_iter_ = result.history, result.n_iter
         self.converged_, self.stop_reason_ = result.converged, result.reason
         tol = getattr(self, "tol", None) if warn else None
@@ -49,6 +54,7 @@ class IterativeEstimator:
             left = f"a loss of {last['loss']:.6g}, which had not settled"
             for name in {"gap", "residual"} & set(last):
                 left = f"a {name} of {last[name]:.2g}"
-            problem = f"the fit ended after {self.n_iter_} iterations with {left} (tol={tol}): {hint}"
+            limit = f"tol={tol}" if unit == 1.0 else f"tol={tol} asks for {tol * unit:.2g}"
+            problem = f"the fit ended after {self.n_iter_} iterations with {left} ({limit}): {hint}"
         if problem is not None:
             warnings.warn(problem, ConvergenceWarning, stacklevel=stacklevel)

@@ -146,6 +146,9 @@ def test_a_callback_can_stop_and_a_short_fit_warns():
     assert short.objective_ - best.objective_ <= short.gap_
     with pytest.warns(ConvergenceWarning, match="a residual of"):
         ComparisonKernel("ckl", regularization=0.0, max_iter=1, tol=0.0).fit(NOISY)
+    # tol is a share of the loss with all objects at one place, log 2 for STE: the warning says what that is.
+    with pytest.warns(ConvergenceWarning, match=r"a gap of .* \(tol=0\.001 asks for 0\.00069\)"):
+        ComparisonKernel("ste", regularization=0.001, max_iter=1, tol=0.001).fit(NOISY)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         stopped = ComparisonKernel(regularization=0.01, callback=lambda r: r["iteration"] == 2).fit(NOISY)

@@ -139,10 +139,10 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
 
     def _fit(self, comparisons: Comparisons) -> None:
         loss = _kernel_loss(self.loss, comparisons.n_objects)
-        tol = self.tol * baseline_loss(loss)
+        unit = baseline_loss(loss)
         with (
             blas_threads_for(comparisons.n_objects),
-            self._monitor(tol, view=lambda best: {"kernel": best.kernel}) as monitor,
+            self._monitor(self.tol * unit, view=lambda best: {"kernel": best.kernel}) as monitor,
         ):
             ridge, start = self._start(comparisons, loss, monitor)
             result = ProximalLBFGS().solve(KernelProblem(comparisons, loss, ridge), start, monitor)
@@ -151,7 +151,7 @@ class ComparisonKernel(KernelPredictor, IterativeEstimator, SavedModel, BaseEsti
         self.gap_, self.objective_ = best.gap, best.objective
         self.loss_, self.regularization_, self.names_ = loss, ridge, comparisons.names
         self.n_features_in_ = comparisons.shape[1]
-        self._set_result(result, stacklevel=4)
+        self._set_result(result, stacklevel=4, unit=unit)
 
     def _check_combinations(self) -> None:
         _kernel_loss(self.loss, 2)
