@@ -676,8 +676,8 @@ def test_the_command_lists_runs_and_reports(toy, log, tmp_path):
         assert text in listed
     assert "recorded" not in listed
     done = nearer("run", "toy", "squares", "--scale", "full", "--quiet", "-o", tmp_path, "--jobs", 1)
-    assert "holds: squares grow & grow. 20 <squares>" in done.output
-    assert "does not hold: roots are whole" in done.output
+    assert "  holds: squares grow & grow\n      20 <squares>\n" in done.output
+    assert "  does not hold: ours: roots are whole\n" in done.output
     for note in (toy.stand_in, toy.reduced):
         assert f"note: {note}." in done.output
     assert done.output.index("note:") < done.output.index("holds:")
@@ -699,7 +699,7 @@ def test_the_command_makes_tables_of_records_by_the_code_as_it_is_now(toy, log, 
     monkeypatch.setattr(type(toy), "table", lambda self, results: [{"number": "new", "a|b": 1}])
     monkeypatch.setattr(type(toy), "verdicts", lambda self, table, results: [Verdict("new claim", True, "it")])
     done = nearer("run", "toy", "--scale", "tiny", "--quiet", "-o", tmp_path, "--jobs", 1)
-    assert "holds at this size: new claim. it" in done.output
+    assert "  holds at this size: new claim\n      it\n" in done.output
     assert "| new | 1 |" in (tmp_path / "toy-squares-tiny.md").read_text()
     assert numbers_in(log) == [0, 1, 2]
 

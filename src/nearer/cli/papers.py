@@ -182,14 +182,15 @@ def _write_outputs(experiment: Any, record: dict[str, Any], path: Path) -> None:
 
 def _print_outcome(paper: str, experiment: Any, record: dict[str, Any], path: Path, fresh: bool) -> None:
     """Print where the record is, its notes and its verdicts."""
-    from nearer.papers.report import notes_of, verdict_text
+    from nearer.papers.report import claim_text, notes_of, verdict_text
 
     print(f"\n{paper} {experiment.name}: {path.with_suffix('')}.*" + ("" if fresh else " (recorded before)"))
     for note in notes_of(record):
         print(fill(f"note: {note}.", WIDTH, initial_indent="  ", subsequent_indent="  "))
     for verdict in record["verdicts"]:
-        text = verdict_text(verdict["holds"], record["scale"])
-        print(f"  {text}: {verdict['claim']}. {verdict['measured']}")
+        text = f"{verdict_text(verdict['holds'], record['scale'])}: {claim_text(verdict)}"
+        print(fill(text, WIDTH, initial_indent="  ", subsequent_indent="    "))
+        print(fill(verdict["measured"], WIDTH, initial_indent="      ", subsequent_indent="      "))
 
 
 def _problems_of_data(selected: list[tuple[str, Any]], download: bool, verbose: bool) -> dict[str, str]:
