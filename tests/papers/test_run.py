@@ -187,7 +187,7 @@ def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, mo
     path = record_path(tmp_path, "toy", toy, "tiny")
     run_experiment("toy", toy, "tiny", tmp_path)
     old = path.read_text()
-    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 1e-9})
+    monkeypatch.setitem(toy.sizes, "tiny", {"n": 2, "pause": 0.0})  # one trial less
     with pytest.warns(UserWarning, match=r"has other trials.*it was renamed to toy-squares-tiny\.json\.old$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert path.with_name("toy-squares-tiny.json.old").read_text() == old
@@ -195,27 +195,6 @@ def test_a_record_of_other_trials_or_results_is_set_aside(toy, log, tmp_path, mo
     with pytest.warns(UserWarning, match=r"is not the record of an experiment.*\.json\.old2$"):
         assert run_experiment("toy", toy, "tiny", tmp_path)[1]
     assert numbers_in(log) == [0, 1, 2, 0, 1, 0, 1]
-
-
-def test_of_other_trials_those_that_are_still_wanted_are_kept(toy, log, tmp_path, monkeypatch):
-    trials = type(toy).trials
-    monkeypatch.setattr(type(toy), "trials", lambda self, n, pause, start=0: trials(self, n, pause)[start:][::-1])
-    first, _ = run_experiment("toy", toy, "tiny", tmp_path)
-    old = record_path(tmp_path, "toy", toy, "tiny").read_text()
-    monkeypatch.setitem(toy.sizes, "tiny", {"n": 4, "pause": 0.0, "start": 1})
-    with pytest.warns(UserWarning, match=r"no longer has: it was copied to toy-squares-tiny\.json\.old$"):
-        second, fresh = run_experiment("toy", toy, "tiny", tmp_path)
-    assert fresh
-    assert numbers_in(log) == [2, 1, 0, 3]
-    assert [line["trial"]["number"] for line in second["trials"]] == [3, 2, 1]
-    assert second["trials"][1:] == first["trials"][:2]
-    assert [earlier["trials"] for earlier in second["earlier runs"]] == [2]
-    assert record_path(tmp_path, "toy", toy, "tiny").with_name("toy-squares-tiny.json.old").read_text() == old
-    monkeypatch.setitem(toy.sizes, "tiny", {"n": 4, "pause": 0.0, "start": 2})
-    with pytest.warns(UserWarning, match=r"copied to toy-squares-tiny\.json\.old2$"):
-        third, _ = run_experiment("toy", toy, "tiny", tmp_path)
-    assert [earlier["trials"] for earlier in third["earlier runs"]] == [1, 1]
-    assert numbers_in(log) == [2, 1, 0, 3]
 
 
 def test_a_record_that_the_code_cannot_evaluate_is_an_error_and_stays(toy, log, tmp_path, monkeypatch):
@@ -349,9 +328,10 @@ def test_the_hash_is_of_code_without_comments_and_docstrings(tmp_path):
     assert hash_of(SOURCE.replace("return", "# a comment\n    return")) == first
     assert hash_of(SOURCE.replace("2 *", "3 *")) != first
     assert hash_of(SOURCE, "other.py") != first
-    method = "class Table:\n    def {}(self):\n        return {}\n"
-    assert hash_of(method.format("verdicts", 1)) == hash_of(method.format("verdicts", 2))
-    assert hash_of(method.format("run", 1)) != hash_of(method.format("run", 2))
+    method = "class Table({}):\n    size = 3\n    def {}(self):\n        return {}\n"
+    assert hash_of(method.format("Experiment", "draw", 1)) == hash_of(method.format("Experiment", "draw", 2))
+    assert hash_of(method.format("Experiment", "run", 1)) != hash_of(method.format("Experiment", "run", 2))
+    assert hash_of(method.format("Kernel", "draw", 1)) != hash_of(method.format("Kernel", "draw", 2))
 
 
 def test_the_hash_is_of_what_trials_depend_on(tmp_path, toy, monkeypatch):
@@ -782,11 +762,11 @@ def test_all_goes_on_after_a_failure_and_again_is_said_once(toy, log, tmp_path, 
     nearer(*command)  # runs what is left, and nothing of roots again
     assert numbers_in(log) == [0, 1, 2] * 2 + [0] + [0, 1, 2] + [1, 2]
 
-    def draws_nothing(self, figure, results):
+    def fails_to_draw(self, figure, results):
         if self.name == "squares":
             raise ZeroDivisionError("no lines")
 
-    monkeypatch.setattr(type(toy), "draw", draws_nothing)
+    monkeypatch.setattr(type(toy), "draw", fails_to_draw)
     told = nearer(*command, code=2).output
     assert "failed: toy squares, its figure or its table as text: ZeroDivisionError: no lines" in told
     assert "toy roots: " in told

@@ -45,6 +45,26 @@ def test_epochs_to_the_goal_are_those_of_the_reference(loss, method, least, most
     assert least <= np.mean([result["counts"] for result in results]) / 3 <= most
 
 
+def test_starts_from_which_a_run_settles_at_once_are_left_out():
+    figure1 = svrg_sbb.Figure1()
+
+    def outcome(n_short):
+        results = []
+        for trial in figure1.trials(["STE"], 6, 10, 30):
+            factor = {svrg_sbb.SBB_0: 20.0, svrg_sbb.SBB: 1.5, svrg_sbb.RELATIVE: 5.0}[trial["method"]]
+            steps = [1.0, 1.0, factor + trial["start"], *[factor] * 6]
+            is_short = trial["method"] == svrg_sbb.SBB and trial["start"] < n_short
+            results.append((trial, {"steps": steps[: 2 if is_short else None], "m": 1e-3}))
+        table = figure1.table(results)
+        return [row["spread"] for row in table], [verdict.holds for verdict in figure1.verdicts(table, results)]
+
+    whole, verdicts = outcome(0)
+    assert whole == [22.5, 4.0, 7.5]
+    assert verdicts[:2] == [True, True]
+    assert outcome(2) == ([23.5, 5.0, 8.5], verdicts)
+    assert outcome(6) == ([], [])
+
+
 def test_the_verdicts_of_table1_come_from_the_numbers():
     table1 = svrg_sbb.Table1()
 

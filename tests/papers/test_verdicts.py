@@ -54,7 +54,10 @@ def test_marks_are_replaced_by_what_the_record_says(toy, log, tmp_path, verdicts
 def test_the_summary_counts_verdicts(toy, log, tmp_path, verdicts):
     run_experiment("toy", toy, "full", tmp_path)
     row = verdicts.insert_records("<!-- summary -->", tmp_path).splitlines()[-1]
-    assert row == "| Squares & pauses | full, reduced, stand-in | 0.0 minutes | 1 | 0 | 1 | 0 of 1 |"
+    assert (
+        row
+        == "| Squares & pauses | full, reduced, stand-in | 0.0 minutes of processor time | 1 | 0 | 1 | 1 do not hold |"
+    )
     assert verdicts.insert_records("<!-- summary -->", tmp_path / "none") == "There are no records yet."
 
 

@@ -155,7 +155,8 @@ def _run(names: list[str], scale: str, out: Path, n_jobs: int, download: bool, a
                 _write_outputs(experiment, record, path)
         except KeyboardInterrupt:
             command = "this command without --again" if again else "the same command"
-            print_note(f"the results so far are kept in {partial_path(path)}; {command} resumes")
+            kept = partial_path(path) if partial_path(path).exists() else path
+            print_note(f"the results so far are kept in {kept}; {command} resumes")
             raise
         except (ValueError, OSError) as error:
             if names != ["all"]:

@@ -380,12 +380,12 @@ def ranks_of(by_method: dict[str, Curve]) -> str:
     )
 
 
-def with_parts(by_method: dict[str, Curve], *parts: str) -> dict[str, Curve]:
+def curves_containing(by_method: dict[str, Curve], *parts: str) -> dict[str, Curve]:
     """Return the curves with all these parts in their names."""
     return {name: curve for name, curve in by_method.items() if all(part in name for part in parts)}
 
 
-def some_of(by_method: dict[str, Curve], *names: str) -> dict[str, Curve]:
+def named_curves(by_method: dict[str, Curve], *names: str) -> dict[str, Curve]:
     """Return the curves of these methods, of those that there are."""
     return {name: by_method[name] for name in names if name in by_method}
 
@@ -560,7 +560,7 @@ class Figure1ab(Experiment):
         figure.set_size_inches(11, 7)
         left, right = figure.subplots(1, 2, sharey=True)
         by_method = curves(results, "test")
-        draw_curves(left, some_of(by_method, *self.rules), OBSERVED, ERROR)
+        draw_curves(left, named_curves(by_method, *self.rules), OBSERVED, ERROR)
         draw_curves(right, {name: curve for name, curve in by_method.items() if "1/" not in name}, OBSERVED, "")
         left.set_title("(a) step rules")
         right.set_title("(b) online and batch")
@@ -569,29 +569,29 @@ class Figure1ab(Experiment):
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare step rules, and ERKLE with both kinds of batch methods."""
         by_method = curves(results, "test")
-        one, ten = some_of(by_method, *self.rules[:2]), with_parts(by_method, "β = 10")
+        one, ten = named_curves(by_method, *self.rules[:2]), curves_containing(by_method, "β = 10")
         verdicts = [
             self.against_the_transcription(by_method),
             all_below(
                 "step sizes that fall with the number of triplets learn worse (1a)",
                 one,
-                with_parts(by_method, "δ = 1/"),
+                curves_containing(by_method, "δ = 1/"),
             ),
             all_below(
                 "steps of 1/√j learn better than steps of 1/j (1a)",
-                some_of(by_method, self.rules[2]),
-                some_of(by_method, self.rules[3]),
+                named_curves(by_method, self.rules[2]),
+                named_curves(by_method, self.rules[3]),
             ),
             self.ends_early("steps of 1/j", by_method.get(self.rules[3], Curve())),
             self.levels_off(
                 "the error with steps of 1/√j levels off earlier than with steps that do not depend on the count (1a)",
                 one,
-                some_of(by_method, self.rules[2]),
+                named_curves(by_method, self.rules[2]),
             ),
             all_below(
                 "passive-aggressive steps have a lower error than constant ones, β = 1",
-                some_of(by_method, self.rules[0]),
-                some_of(by_method, self.rules[1]),
+                named_curves(by_method, self.rules[0]),
+                named_curves(by_method, self.rules[1]),
                 ours=True,
             ),
         ]
@@ -601,14 +601,14 @@ class Figure1ab(Experiment):
                 Verdict(
                     "ten steps per answer have a lower error than one, with passive-aggressive and with constant steps",
                     all_hold(is_below(by_method[more], by_method[fewer]) for more, fewer in pairs),
-                    "; ".join(named(some_of(by_method, *pair)) for pair in pairs),
+                    "; ".join(named(named_curves(by_method, *pair)) for pair in pairs),
                 )
             )
         for kind, what in (
             ("optimum", "batch methods, the program (3.3) solved to its optimum"),
             ("published code", "batch methods, the published code"),
         ):
-            batch = with_parts(by_method, "Batch", kind, TEST)
+            batch = curves_containing(by_method, "Batch", kind, TEST)
             verdicts += [
                 all_below(f"with one pass, both ERKLE are better than all {what} (1b)", one, batch),
                 all_below(f"with ten passes, both ERKLE are better than all {what} (1b)", ten, batch),
@@ -623,7 +623,7 @@ class Figure1ab(Experiment):
         """
         parts: list[bool | None] = []
         texts = []
-        for name, curve in some_of(by_method, *self.transcription).items():
+        for name, curve in named_curves(by_method, *self.transcription).items():
             printed, values = self.transcription[name], values_at(curve)
             texts.append(f"{name} {mean_at(curve):.3f} ({printed:.3f}){few_trials(curve)}")
             if len(values) >= FEWEST and abs(mean_at(curve) - printed) <= 0.005:
@@ -633,7 +633,7 @@ class Figure1ab(Experiment):
                     is_lower(values, [printed + 0.005] * len(values)),
                     is_higher(values, [printed - 0.005] * len(values)),
                 ]
-        whole = all(max(curve) == 10_000 for curve in some_of(by_method, *self.transcription).values())
+        whole = all(max(curve) == 10_000 for curve in named_curves(by_method, *self.transcription).values())
         return Verdict(
             "the algorithms as printed have the errors of a plain transcription, to 0.005",
             all_hold(parts) if whole else None,
@@ -652,17 +652,17 @@ class Figure1ab(Experiment):
         )
 
     @staticmethod
-    def levels_off(claim: str, online: dict[str, Curve], batch: dict[str, Curve]) -> Verdict:
+    def levels_off(claim: str, later: dict[str, Curve], earlier: dict[str, Curve]) -> Verdict:
         """Compare by what share the error falls over the last half of the triplets."""
         falls = {
             name: fall(curve, max(curve) // 2)
-            for name, curve in {**online, **batch}.items()
+            for name, curve in {**later, **earlier}.items()
             if max(curve) // 2 in curve
         }
         parts = [
             None if falls[other].open_ended else is_below(falls[other], falls[name])
-            for name in online
-            for other in batch
+            for name in later
+            for other in earlier
             if {name, other} <= set(falls)
         ]
         return Verdict(
@@ -688,7 +688,7 @@ class Figure1c(Experiment):
 
     name = "figure1c"
     title = "ERKLE, Figure 1c: error against passes (5.1)"
-    reduced = "of β, the values 1, 2, 5 and 10"
+    reduced = "only four values of β: 1, 2, 5 and 10"
     betas: ClassVar = [name for name in ONLINE if name.startswith(("PA-ERKLE, β", "STE-ERKLE, δ = 1, "))]
     steps: ClassVar = [
         f"{loss}-Batch, {how}" for how in ("published code", "projected gradient") for loss in ("STE", "GNMDS")
@@ -786,10 +786,10 @@ class Figure1c(Experiment):
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Compare at as many passes as ERKLE has, where the better of two is the one with the lower mean."""
         by_method = self.by_passes(results)
-        online = with_parts(by_method, "ERKLE")
+        online = curves_containing(by_method, "ERKLE")
         verdicts = []
         for kind in ("projected gradient", "published code"):
-            batch = with_parts(by_method, kind, TEST)
+            batch = curves_containing(by_method, kind, TEST)
             if not batch:
                 continue
             common = sorted(set.intersection(*(set(curve) for curve in [*online.values(), *batch.values()])))
@@ -1098,12 +1098,13 @@ class Figure2(Experiment):
     def verdicts(self, table: list[Row], results: Results) -> list[Verdict]:
         """Check the eigenproblems, the time and the error."""
         errors, seconds = self.by_steps(results, "test"), self.seconds(results)
-        ours = next(name for name in errors if "ERKLE" in name)
+        online = next(name for name in errors if "ERKLE" in name)
         n_objects, n_answers = results[0][0]["n_objects"], results[0][0]["answers"]
         large = n_objects == 5000
+        n_measured = len({trial["at"] for trial, _ in results if "mini_batch" in trial})
         called = {
             "as printed": "as printed",
-            ours: "OnlineKernel, which does not renew λ̂ for more than 150 objects",
+            online: "OnlineKernel, which does not renew λ̂ for more than 150 objects",
         }
         verdicts = []
         for name, (answers, counts) in self.eigenproblems(results).items():
@@ -1116,35 +1117,42 @@ class Figure2(Experiment):
                     holds if large else None,
                     f"{np.mean(counts):,.0f} eigenproblems{trials} in the first {answers:,} of {n_answers:,} triplets, "
                     f"{n_objects:,} points",
-                    ours=name == ours,
+                    ours=name == online,
                 )
             )
         for steps in ("1 step", "2 steps"):
-            for name, curve in with_parts(seconds, steps, TEST).items():
-                ahead = [count for count in curve if mean_at(seconds[ours], count) < mean_at(curve, count)]
+            for name, curve in curves_containing(seconds, steps, TEST).items():
+                ahead = [count for count in curve if mean_at(seconds[online], count) < mean_at(curve, count)]
+                seeds = sorted(set.intersection(*(set(curve[count]) for count in curve)))
+                shares = [
+                    float(np.mean([seconds[online][count][seed] < curve[count][seed] for count in curve]))
+                    for seed in seeds
+                ]
                 verdicts.append(
                     Verdict(
-                        f"one pass of PA-ERKLE takes less time than {steps} per mini-batch, after all triplets ({name})",
-                        is_below(seconds[ours], curve) if large else None,
-                        f"{mean_at(seconds[ours]):.3g} s, {mean_at(curve):.3g} s; ahead at {len(ahead)} of the "
-                        f"{len(curve)} mini-batches"
-                        + (f", between {min(ahead):,} and {max(ahead):,} triplets" if ahead else ""),
+                        f"one pass of PA-ERKLE is often faster than {steps} per mini-batch: at more than half of the "
+                        f"mini-batches ({name})",
+                        is_higher(shares, [0.5] * len(shares)) if large else None,
+                        f"ahead at {len(ahead)} of {len(curve)} mini-batches, of which {n_measured} were measured and "
+                        "the others interpolated"
+                        + (f", between {min(ahead):,} and {max(ahead):,} triplets" if ahead else "")
+                        + f"; at the end {mean_at(seconds[online]):.3g} s, {mean_at(curve):.3g} s",
                     )
                 )
-        for kind in dict.fromkeys(name.split(",")[1].strip() for name in with_parts(errors, "Batch")):
-            batch = with_parts(errors, kind, TEST)
+        for kind in dict.fromkeys(name.split(",")[1].strip() for name in curves_containing(errors, "Batch")):
+            batch = curves_containing(errors, kind, TEST)
             compared, parts = [], []
             for count in sorted(next(iter(batch.values()))):
                 best = min(mean_at(curve, count) for curve in batch.values())
-                compared.append(f"{count:,} triplets: {mean_at(errors[ours], count):.3f}, {best:.3f}")
+                compared.append(f"{count:,} triplets: {mean_at(errors[online], count):.3f}, {best:.3f}")
                 compared[-1] += max((open_end(curve, count) for curve in batch.values()), key=len)
-                better = all_hold(is_below(errors[ours], curve, count) for curve in batch.values())
+                better = all_hold(is_below(errors[online], curve, count) for curve in batch.values())
                 parts.append(better if count >= 2500 or better is None else not better)
             verdicts.append(
                 Verdict(
                     f"PA-ERKLE has a lower error than batch GNMDS from about 2,500 triplets, not before ({kind})",
                     all_hold(parts) if large else None,
-                    f"{'; '.join(compared)}{few_trials(errors[ours])}",
+                    f"{'; '.join(compared)}{few_trials(errors[online])}",
                 )
             )
         return verdicts
@@ -1309,7 +1317,7 @@ class Figure3(Experiment):
                 if TEST not in name and "capped" not in name and ("ERKLE" in name or kind in name)
             }
             parts.append(rule(by_method))
-            values = ranks_of(with_parts(by_method, "Batch")) if measured == "rank" else named(by_method)
+            values = ranks_of(curves_containing(by_method, "Batch")) if measured == "rank" else named(by_method)
             texts.append(f"{share:.0%} flipped: {values}")
         flipped = " and ".join(f"{share:.0%}" for share in shares(results))
         return Verdict(f"{claim}; {flipped} flipped", all_hold(parts), "; ".join(texts))
@@ -1325,7 +1333,7 @@ class Figure3(Experiment):
     def is_best(by_method: dict[str, Curve]) -> bool | None:
         """Whether PA-ERKLE with ten passes ends at most 0.01 above every batch method."""
         ours = by_method.get("PA-ERKLE, β = 10")
-        batch = with_parts(by_method, "Batch").values()
+        batch = curves_containing(by_method, "Batch").values()
         return all_hold(is_below(ours, curve, slack=0.01, overlap=OVERLAP) for curve in batch) if ours else None
 
     @staticmethod
@@ -1336,7 +1344,7 @@ class Figure3(Experiment):
     @staticmethod
     def rises(by_method: dict[str, Curve]) -> bool | None:
         """Whether every batch method ends with a larger rank than it begins."""
-        batch = [curve for curve in with_parts(by_method, "Batch").values() if len(curve) > 1]
+        batch = [curve for curve in curves_containing(by_method, "Batch").values() if len(curve) > 1]
         return all_hold(is_below(curve.at(min(curve)), curve.at(max(curve)), overlap=OVERLAP) for curve in batch)
 
 

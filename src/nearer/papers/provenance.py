@@ -1,8 +1,8 @@
 """What a record was measured with: the code, the machine, and how busy that was.
 
 Code is compared by a hash of the syntax trees, without comments and docstrings, of the file of the experiment and of
-all modules of the library that trials can depend on: all but those of `UNRELATED`. What is made of the trials, by the
-methods `OUTCOME` of the experiments, does not count. The syntax trees of two versions of Python may differ, and so may
+all modules of the library that trials can depend on: all but those of `UNRELATED`. What an experiment makes of its
+trials, by its methods `OUTCOME`, does not count. The syntax trees of two versions of Python may differ, and so may
 then the hashes.
 """
 
@@ -27,7 +27,8 @@ PACKAGES = ("nearer", "numpy", "scipy", "numba", "scikit-learn")
 OUTCOME = ("table", "draw", "verdicts")
 LIBRARY = Path(__file__).resolve().parents[1]
 # Files and folders of the library that no result of a trial depends on. Of `papers`, the file of the experiment counts,
-# the search for settings, and how numbers are rounded. What `datasets/source.py` reads is checked against a checksum.
+# the search for settings, and how numbers are rounded and summarized. What `datasets/source.py` reads is checked against
+# a checksum.
 UNRELATED = ("cli", "maps", "formats", "papers", "datasets/source.py", "progress.py", "files.py", "__main__.py")
 
 
@@ -61,9 +62,9 @@ def _what_trials_run(tree: ast.Module) -> ast.Module:
     """Remove docstrings, and the methods that make table, figure and verdicts of trials."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            node.body = [
-                part for part in node.body if not (isinstance(part, ast.FunctionDef) and part.name in OUTCOME)
-            ]
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            if "Experiment" in bases:
+                node.body = [part for part in node.body if getattr(part, "name", None) not in OUTCOME]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):

@@ -237,11 +237,15 @@ def summary(records: Iterable[tuple[Experiment, Row, Path]]) -> list[Row]:
             {
                 "experiment": record["title"],
                 "size and data": size_of(record),
-                "cost": duration_of(record).removesuffix(" of processor time"),
+                "cost": duration_of(record),
                 "hold": decided.count(True),
                 "do not hold": decided.count(False),
                 "not decided": decided.count(None),
-                "ours that hold": f"{ours.count(True)} of {len(ours)}" if ours else "",
+                "ours": ", ".join(
+                    f"{ours.count(holds)} {text}"
+                    for holds, text in ((True, "hold"), (False, "do not hold"), (None, "not decided"))
+                    if holds in ours
+                ),
             }
         )
     return rows

@@ -6,12 +6,11 @@ file is set aside, which means that it is renamed to end in .old, and the run st
 
 The trials of a record are not run again, even if the code has changed; `set_aside` makes room for a new run. If the
 experiment has further trials now, such as more seeds, only those are run; the record then says how many of its trials
-are from an earlier run. Trials that the experiment no longer has are left out, and the file as it was is kept aside.
+are from an earlier run.
 """
 
 import json
 import os
-import shutil
 import signal
 import threading
 import time
@@ -48,7 +47,7 @@ __all__ = ["TrialError", "naming", "run_experiment", "set_aside"]
 
 
 class TrialError(ValueError):
-    """A trial, or the table or a verdict, of an experiment raised an error, which is the cause of this one."""
+    """A trial of an experiment, or what is made of all, raised an error, which is the cause of this one."""
 
 
 def run_experiment(
@@ -117,10 +116,7 @@ def run_experiment(
         stored = _find_record(experiment, trials, path, header["code"])
         if stored is not None and has_trials(trials, stored):
             return stored, False
-        wanted = {_key(trial) for trial in json_round_trip(trials)}
-        known = {
-            key: line for line in (stored["trials"] if stored else ()) if (key := _key(line["trial"])) in wanted
-        }
+        known = {_key(line["trial"]): line for line in stored["trials"]} if stored else {}
         state = describe_state(1 if experiment.timed else n_jobs)
         left = [trial for trial in trials if _key(trial) not in known]
         done = _run_trials(
@@ -139,7 +135,7 @@ def run_experiment(
             **state,
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
             **_time_of(done.values(), stored),
-            **({"earlier runs": _runs_of(stored, len(known))} if stored else {}),
+            **({"earlier runs": _runs_of(stored)} if stored else {}),
             **outcome,
             "trials": [{"trial": trial, "result": result} for trial, result in results],
         }
@@ -175,21 +171,11 @@ def _time_of(lines: Iterable[Row], stored: Row | None) -> Row:
     return found | ({"seconds": stored["seconds"]} if "seconds" in stored else {})
 
 
-def _runs_of(stored: Row, n_kept: int) -> list[Row]:
-    """Return what each run before this one measured: the code, the date, the machine and the number of trials.
-
-    Of trials that the experiment no longer has, it is not known which run they were of: the oldest, as is assumed here.
-    """
-    runs = [*stored.get("earlier runs", [])]
-    n_trials = len(stored["trials"]) - sum(run["trials"] for run in runs)
-    runs.append({key: stored.get(key) for key in ("code", "date", "machine")} | {"trials": n_trials})
-    n_dropped = len(stored["trials"]) - n_kept
-    found = []
-    for run in runs:
-        n_less = min(n_dropped, run["trials"])
-        n_dropped -= n_less
-        found += [run | {"trials": run["trials"] - n_less}] if run["trials"] > n_less else []
-    return found
+def _runs_of(stored: Row) -> list[Row]:
+    """Return what each run before this one measured: the code, the date, the machine and the number of trials."""
+    earlier = stored.get("earlier runs", [])
+    n_trials = len(stored["trials"]) - sum(run["trials"] for run in earlier)
+    return [*earlier, {key: stored.get(key) for key in ("code", "date", "machine")} | {"trials": n_trials}]
 
 
 def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: str) -> Row | None:
@@ -208,16 +194,15 @@ def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: 
     reason = record.get("earlier protocol")
     if reason and has_trials(trials, stored):
         raise ValueError(f"{path}: {reason}; --again sets the record aside and runs them again")
-    wanted, there = (
-        {_key(trial) for trial in each}
-        for each in (json_round_trip(trials), [line["trial"] for line in record["trials"]])
-    )
-    if reason or not wanted & there:
+    wanted = {_key(trial) for trial in json_round_trip(trials)}
+    if reason or not {_key(line["trial"]) for line in record["trials"]} <= wanted:
         _set_aside(path, f"has other trials than the experiment has now{f' ({reason})' if reason else ''}")
         return None
-    if not there <= wanted:
-        _keep_copy(path, "has trials that the experiment no longer has")
-    if experiment.timed and wanted - there and record["machine"] != json_round_trip(describe_machine()):
+    if (
+        experiment.timed
+        and len(record["trials"]) < len(trials)
+        and record["machine"] != json_round_trip(describe_machine())
+    ):
         _set_aside(path, "has times of another machine, and fewer trials than the experiment has now")
         return None
     if record.get("code") != code:
@@ -233,25 +218,12 @@ def _find_record(experiment: Experiment, trials: list[Trial], path: Path, code: 
 
 def _set_aside(path: Path, reason: str) -> None:
     """Rename a file to end in .old, or .old2 and so on where there is one already, and say so."""
-    aside = _place_aside(path)
-    path.replace(aside)
-    warnings.warn(f"{path} {reason}: it was renamed to {aside.name}", stacklevel=4)
-
-
-def _keep_copy(path: Path, reason: str) -> None:
-    """Copy a file to one that ends in .old, and say so."""
-    aside = _place_aside(path)
-    shutil.copyfile(path, aside)
-    warnings.warn(f"{path} {reason}: it was copied to {aside.name}", stacklevel=4)
-
-
-def _place_aside(path: Path) -> Path:
-    """Return the file beside a path that ends in .old, or .old2 and so on where there is one already."""
     number, aside = 1, path.with_name(f"{path.name}.old")
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.old{number}")
-    return aside
+    path.replace(aside)
+    warnings.warn(f"{path} {reason}: it was renamed to {aside.name}", stacklevel=4)
 
 
 def _run_trials(

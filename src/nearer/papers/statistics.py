@@ -1,8 +1,8 @@
 """How trials are summarized and compared: means with errors, and one rule for "better" in all verdicts.
 
 Trials of two methods are paired by their split or seed. One is better if the mean of the differences is beyond what
-they vary by, at the 5 % level of Student's t; with fewer than three trials nothing can be decided. Whether a printed
-number is reached is not a comparison of methods: that is decided by the mean, without a test.
+they vary by, at the 5 % level of Student's t; with fewer than three trials nothing can be decided. Only whether means
+are those that were printed, to within some distance, is decided without a test.
 
 Random splits of the same rows overlap, so their differences vary by less than those of new data would. Nadeau and Bengio
 (Inference for the generalization error, Machine Learning 52, 2003) add the ratio of test to training rows to 1/n in the
