@@ -138,7 +138,8 @@ def test_curves_are_compared_on_the_seeds_that_both_have():
 def test_a_choice_at_the_end_of_the_values_tried_is_seen():
     def of(tau):
         trial = {"method": "STE-Batch, optimum", "every_nth": 3, "seed": 0}
-        found = erkle.curves([(trial, [{"answers": 10, "chosen by": "test", "tau": tau, "test": 0.2}])], "test")
+        point = {"answers": 10, "chosen by": "test", "tau": tau, "tried": [0.01, 0.3, 10.0, 300.0], "test": 0.2}
+        found = erkle.curves([(trial, [point])], "test")
         return found["STE-Batch, optimum, τ by test"].open_ended
 
     assert of(0.01) == of(300.0) == {10}

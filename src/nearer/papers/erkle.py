@@ -305,16 +305,9 @@ def curves(results: Results, measured: str, along: str = "answers", **where: Any
             label = trial["method"] + (f", {setting} by {chosen_by}" if chosen_by else "")
             curve = by_method.setdefault(label, Curve())
             curve.setdefault(point[along], {})[trial["seed"]] = point[measured]
-            if chosen_by and is_at_end(point.get("tau", point.get("delta")), tried_values(trial, point)):
+            if chosen_by and is_at_end(point.get("tau", point.get("delta")), point["tried"]):
                 curve.open_ended.add(point[along])
     return by_method
-
-
-def tried_values(trial: Trial, point: Row) -> Sequence[float]:
-    """Return the values of τ or δ from which a batch method chose."""
-    if "tried" in point:
-        return [float(value) for value in point["tried"]]
-    return BATCH[trial["method"]].values[:: trial["every_nth"]]
 
 
 def values_at(curve: Curve, count: int | None = None) -> list[float]:
@@ -1230,7 +1223,7 @@ class Figure3(Experiment):
             },
         },
     }  # fmt: skip
-    minutes: ClassVar = {"quick": 0.5, "full": 25.0}
+    minutes: ClassVar = {"quick": 0.5, "full": 50.0}
 
     def trials(self, flipped: list[float], **sizes: Any) -> list[Trial]:
         """Return the trials for each share that is flipped."""
