@@ -634,7 +634,12 @@ def _line(axes: "Axes", result: Row, **how: Any) -> None:
 LOADERS: dict[str, Callable[[], Any]] = {"corel5k": load_corel5k, "delicious": load_delicious}
 STARTS = ("zero", "identity", "standard normal")
 SCALED = "gaussian"  # of LabelRanker, not of the paper: normal factors, scaled such that scores are of size one
-START_NAMES = {"standard normal": "Gaussian", SCALED: "scaled Gaussian (not in the paper)"}
+START_NAMES = {
+    "zero": "zero start",
+    "identity": "identity start",
+    "standard normal": "Gaussian start",
+    SCALED: "scaled Gaussian start (not in the paper)",
+}
 SUBGRADIENTS = ("printed", "exact")
 # By method, its solver, and the middle of the first three step sizes for the printed and the exact subgradient.
 RANKERS: dict[str, tuple[Any, dict[str, int]]] = {
@@ -843,8 +848,7 @@ class Figure4(Experiment):
                     [rank for rank, _ in rows], [mean for mean, _ in moments], [error or 0.0 for _, error in moments],
                     color="#e377c2" if method == WARP else colors[init], linestyle=styles[method],
                     marker="s" if method == "PA" else "o", markersize=4, capsize=2,
-                    label=f"{method} (not in the paper)" if method == WARP else
-                    f"{method}, {START_NAMES.get(init, init)} start",
+                    label=f"{method} (not in the paper)" if method == WARP else f"{method}, {START_NAMES[init]}",
                 )  # fmt: skip
             full = [(t["method"], mean_and_error(r["mAP"])) for t, r in results[1:]
                     if not t["rank"] and t["subgradient"] == subgradient]  # fmt: skip
